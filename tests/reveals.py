@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.hints.axis_context import Toward
+from triton_doctor.static.variability.queries.parameters import parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.settings import Settings
     from triton_doctor.static.sources.files import SourceFile
-    from triton_doctor.static.variability.lattice import AbstractNumber
+    from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 REVEAL = re.compile(r"[ \t]*# reveal: (?P<value>\w+ \[[^\]]*\])")
 

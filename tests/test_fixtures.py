@@ -19,8 +19,8 @@ from triton_doctor.settings import load_settings
 from triton_doctor.static.rules.registry import all_rules
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import HINTS
+from triton_doctor.static.variability.hints.axis_context import Toward
+from triton_doctor.static.variability.hints.hints import HINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

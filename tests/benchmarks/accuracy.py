@@ -51,7 +51,7 @@ class Accuracy:
     fixed_keys: Share = field(default_factory=Share)
     wrong: list[str] = field(default_factory=list)
 
-    def shares(self) -> tuple[Share, ...]:
+    def summaries(self) -> tuple[Share, ...]:
         return self.per_call, self.noted, self.fixed, self.few, self.keys, self.keys_noted, self.fixed_keys
 
     def judge_constexpr(self, seen: Seen, finding: Finding | None) -> None:
@@ -138,18 +138,18 @@ def describe_table(rows: Sequence[Accuracy]) -> str:
     if len(rows) > 1:
         largest = max(rows, key=lambda row: row.per_call.whole)
         lines += [_row("all", rows), _row(f"without {largest.library}", [row for row in rows if row is not largest])]
-        means = [_mean(shares) for shares in zip(*(row.shares() for row in rows), strict=True)]
+        means = [_mean(summaries) for summaries in zip(*(row.summaries() for row in rows), strict=True)]
         lines.append(f"| mean of those that have any | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
 def _row(title: str, rows: Sequence[Accuracy]) -> str:
-    shares = [sum(column, Share()) for column in zip(*(row.shares() for row in rows), strict=True)]
-    return f"| {title} | {' | '.join(map(str, shares))} |"
+    summaries = [sum(column, Share()) for column in zip(*(row.summaries() for row in rows), strict=True)]
+    return f"| {title} | {' | '.join(map(str, summaries))} |"
 
 
-def _mean(shares: Iterable[Share]) -> str:
-    parts = [share.part / share.whole for share in shares if share.whole]
+def _mean(summaries: Iterable[Share]) -> str:
+    parts = [share.part / share.whole for share in summaries if share.whole]
     return f"{sum(parts) / len(parts):.3f} of {len(parts)}" if parts else "-"
 
 

@@ -17,11 +17,11 @@ from triton_doctor.static.project.launches.launches import launches_of, origin_o
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.configs import config_count
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.parameter_uses import LAUNCH_OPTIONS
-from triton_doctor.static.variability.queries import find_literals
+from triton_doctor.static.variability.queries.configs import config_count
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.parameter_uses import LAUNCH_OPTIONS
+from triton_doctor.static.variability.queries.queries import find_literals
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

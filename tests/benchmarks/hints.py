@@ -23,17 +23,18 @@ from triton_doctor.settings import load_settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hints import HINTS, Hint
-from triton_doctor.static.variability.lattice import Term, Variability
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.hints.axis_context import Toward
+from triton_doctor.static.variability.hints.hint_weights import Hint
+from triton_doctor.static.variability.hints.hints import HINTS
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.lattice import Term, Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from tests.benchmarks.seen_values import Key, Truth
-    from triton_doctor.static.variability.lattice import AbstractNumber
+    from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 CORPUS = (LIGER, FLA, FLAG_GEMS)
 # Of fixtures/truth, those of repositories alone.

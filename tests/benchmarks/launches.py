@@ -60,14 +60,14 @@ def split(kernel: str) -> tuple[str, str]:
 def read_launches(package: Package) -> dict[tuple[str, int, int], frozenset[tuple[str, str]]]:
     """What the reader takes for a launch of which kernels, by path, line and column; none where it cannot say."""
     folder = fetch(package)
-    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    shares = summarize_files(library, {}, NO_CHANGES)
+    database = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    summaries = summarize_files(database, {}, NO_CHANGES)
     return {
         (linked.module.path, linked.launch.span.line, linked.launch.span.column): frozenset(
             (kernel.path, kernel.name) for kernel in linked.kernels
         )
-        for path in shares.by_path
-        for linked in shares.launches(path)
+        for path in summaries.by_path
+        for linked in summaries.launches(path)
     }
 
 

@@ -59,14 +59,14 @@ def timed(code: str, check: Check, seconds: dict[str, float]) -> Check:
     return measure
 
 
-def parse(library: Database) -> None:
+def parse(database: Database) -> None:
     """Parse, and do no more with, what `check` reads from the start."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for path in library.subjects():
-            if path in library.python:
+        for path in database.subjects():
+            if path in database.python:
                 with suppress(SyntaxError, ValueError):
-                    ast.parse(library.python[path])
+                    ast.parse(database.python[path])
 
 
 def main() -> None:
@@ -77,21 +77,21 @@ def main() -> None:
     stages = Stages()
     files = list(find_files([Path(one) for one in sys.argv[1:]], settings, cwd=cwd))
     stages.end("walk")
-    library = Database(files)
+    database = Database(files)
     stages.end("bytes")
-    library.subjects()
+    database.subjects()
     stages.end("what to read")
-    parse(library)
+    parse(database)
     stages.end("bare ast.parse of that")
-    shares = summarize_files(library, {}, NO_CHANGES)
+    summaries = summarize_files(database, {}, NO_CHANGES)
     stages.end("read and link it")
     checks: dict[str, float] = {}
     rules = all_rules()
     for code, rule in list(rules.items()):
         rules[code] = replace(rule, check=timed(code, rule.check, checks))
     find = partial(find_planned, codes=frozenset(rules))
-    inquiry = Analysis(empty_project(library, settings, cwd), library, find, NO_SCAN_CACHE.outcome, NO_CHANGES)
-    analyze_files(inquiry, shares, shares.by_path)
+    analysis = Analysis(empty_project(database, settings, cwd), database, find, NO_SCAN_CACHE.scan_result, NO_CHANGES)
+    analyze_files(analysis, summaries, summaries.by_path)
     stages.end("check it")
     floor = stages.seconds["bare ast.parse of that"]
     for name, seconds in stages.seconds.items():

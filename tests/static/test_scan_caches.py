@@ -13,7 +13,7 @@ from triton_doctor.static.project.project import Project
 from triton_doctor.static.python.function import Function
 from triton_doctor.static.python.module import Kernel, Module
 from triton_doctor.static.sources.source_text import SourceText
-from triton_doctor.static.variability.interpreter import Interpreter
+from triton_doctor.static.variability.interpreter.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -223,7 +223,7 @@ def check(
                 settings,
                 cwd=base,
                 projects=workspace.projects,
-                asked=workspace.asked,
+                report_paths=workspace.report_paths,
                 on_progress=on_progress,
                 weigh=weigh,
                 cache=cache,

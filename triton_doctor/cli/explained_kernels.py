@@ -14,8 +14,8 @@ from triton_doctor.static.sources.directives import read_python_directives
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 from triton_doctor.static.sources.shown_paths import path_shower
 from triton_doctor.static.suppression.suppress import suppress
-from triton_doctor.static.variability.explain import explain, show_kernel, unknown_kernel
-from triton_doctor.static.variability.tuning import fold_tuning
+from triton_doctor.static.variability.queries.explain import explain, show_kernel, unknown_kernel
+from triton_doctor.static.variability.queries.tuning import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.workspace import Workspace
-    from triton_doctor.static.variability.explain import ExplainedKernel
+    from triton_doctor.static.variability.queries.explain import ExplainedKernel
 
 
 @emptying_scan_caches()
@@ -43,21 +43,21 @@ def explain_kernels(
     """
     settings, base = workspace.settings, workspace.base
     kept = cache.read()
-    library = Database(workspace.files, kept.seen)
-    before, changes = kept.recall().after_edits(library, PathPatterns(settings.root, settings.tests, base))
-    empty = empty_project(library, settings, base)
-    parts = parts_about(empty, library, pattern, before, changes, on_progress)
+    database = Database(workspace.files, kept.seen)
+    before, changes = kept.load_rest().after_edits(database, PathPatterns(settings.root, settings.tests, base))
+    empty = empty_project(database, settings, base)
+    parts = parts_about(empty, database, pattern, before, changes, on_progress)
 
     def reported(project: Project) -> Iterator[Finding]:
         codes = (code for code in all_rules() if is_selected(code, select=settings.select, ignore=settings.ignore))
         found = fold_tuning(run_checks(project, frozenset(codes), pattern))
         paths = {finding.path for finding in found} | set(project.scope)
-        directives = {path: read_python_directives(library.python[path]) for path in paths if path in library.python}
+        directives = {path: read_python_directives(database.python[path]) for path in paths if path in database.python}
         # No complaint about comments: what they are for is not all looked at.
         shown = suppress(found, directives, ran=frozenset(), known=frozenset())
         return ignore_per_file(shown, settings, base)
 
-    asked = workspace.asked
+    asked = workspace.report_paths
     kernels = tuple(
         one
         for project in parts
@@ -65,7 +65,7 @@ def explain_kernels(
         for one in explain(project, pattern, reported)
     )
     if not kernels:
-        every = whole_project(library, settings, base)
+        every = whole_project(database, settings, base)
         raise unknown_kernel(pattern, (one.name for one in every.kernels() if asked is None or one.path in asked))
     show = path_shower(base, cwd)
     return tuple(show_kernel(one, show) for one in kernels)

@@ -46,7 +46,7 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
     if path is not None:
         return find_workspace([path], settings, cwd=cwd, text=text)
     file = SourceFile((cwd / "stdin.py").as_posix(), "stdin.py", FileKind.PYTHON, text)
-    return Workspace(base=cwd, home=cwd, files=(file,), asked=None, settings=settings, projects=(), read=())
+    return Workspace(base=cwd, home=cwd, files=(file,), report_paths=None, settings=settings, projects=(), read=())
 
 
 def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
@@ -58,13 +58,18 @@ def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
 
 
 def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
-    """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`."""
-    from triton_doctor.static.project.analysis.unresolved import unresolved_launches
+    """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`.
+
+    Files with code of kernels in which none was found come last.
+    """
+    from triton_doctor.static.project.analysis.unresolved import files_without_kernels, unresolved_launches
     from triton_doctor.static.project.database.database import Database
 
-    show = path_shower(workspace.base, cwd)
-    for one in unresolved_launches(Database(workspace.files), workspace.asked):
+    show, database = path_shower(workspace.base, cwd), Database(workspace.files)
+    for one in unresolved_launches(database, workspace.report_paths):
         say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
+    for path, line in files_without_kernels(database, workspace.report_paths):
+        say_line(f"{show(path)}:{line}: no kernel found in this file: it is marked by names of its own, or text")
 
 
 def choose_view(

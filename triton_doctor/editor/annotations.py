@@ -10,7 +10,7 @@ from triton_doctor.editor.positions import holds
 from triton_doctor.editor.recorded import tell_kernel, tell_parameter
 from triton_doctor.report.concise import plural
 from triton_doctor.report.hints import describe_hints
-from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.finding import HintNote, Step
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.explain import Explained
+    from triton_doctor.static.variability.queries.explain import ExplainedParameter
 
 _WORDS = {
     Variability.FIXED: "fixed",
@@ -133,7 +133,7 @@ def _tell_role(one: ArgumentInFile) -> str:
     return "a constexpr and part of the autotune key" if one.in_autotune_key else "a constexpr"
 
 
-def _tell_parameter(one: Explained, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
+def _tell_parameter(one: ExplainedParameter, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
     key = ", autotune key" if one.in_autotune_key else ""
     yield f"**`{one.name}`**, {one.role}{key}: **{_WORDS[one.kind]}**"
     if one.given is not None:

@@ -14,9 +14,9 @@ from triton_doctor.static.project.analysis.summaries import FileSummaries
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
-from triton_doctor.static.variability.description import hint_notes, trail
-from triton_doctor.static.variability.explain import ExplainedKernel, explain
-from triton_doctor.static.variability.parameters import Parameters
+from triton_doctor.static.variability.queries.description import hint_notes, trail
+from triton_doctor.static.variability.queries.explain import ExplainedKernel, explain
+from triton_doctor.static.variability.queries.parameters import Parameters
 
 if TYPE_CHECKING:
     from triton_doctor.finding import HintNote, Step
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.sources.workspace import Workspace
-    from triton_doctor.static.variability.lattice import Variability
+    from triton_doctor.static.variability.values.lattice import Variability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,28 +66,28 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
     """Explain the file at `path`, as findings spell it. What `memory` has of the last scan is not worked out again."""
     settings, base = workspace.settings, workspace.base
     kept = memory.read()
-    library = Database(workspace.files, kept.seen)
+    database = Database(workspace.files, kept.seen)
     if kept.modules is not None:
-        library.kept = kept.modules
-    before, changes = kept.recall().after_edits(library, PathPatterns(settings.root, settings.tests, base))
-    shares = FileSummaries(library, before.shares, changes)
-    for subject in library.subjects():
-        shares.add(subject)
-    shares.add_launchers()
-    if path not in shares.by_path:
+        database.kept = kept.modules
+    before, changes = kept.load_rest().after_edits(database, PathPatterns(settings.root, settings.tests, base))
+    summaries = FileSummaries(database, before.summaries, changes)
+    for subject in database.subjects():
+        summaries.add(subject)
+    summaries.add_launchers()
+    if path not in summaries.by_path:
         return ExplainedFile()
-    empty = replace(empty_project(library, settings, base), set_anywhere=shares.variables)
-    launchers = shares.launchers()
+    empty = replace(empty_project(database, settings, base), set_anywhere=summaries.variables)
+    launchers = summaries.launchers()
     kernels: list[KernelInFile] = []
     arguments: list[ArgumentInFile] = []
-    for home in sorted({path, *shares.by_path[path].homes}):
+    for home in sorted({path, *summaries.by_path[path].homes}):
         starting = [
             one
             for launcher in launchers.get(home, ())
-            for one in shares.launches(launcher)
+            for one in summaries.launches(launcher)
             if any(kernel.path == home for kernel in one.kernels)
         ]
-        part = project_part(empty, library, home, starting)
+        part = project_part(empty, database, home, starting)
         launched = _launched(part, path)
         for kernel in part.kernels():
             if home == path or kernel.key in launched:

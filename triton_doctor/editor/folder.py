@@ -83,19 +83,19 @@ class CheckedFolder:
             return found
         left = dict(texts)
         files = [file._replace(text=left.pop(file.name)) if file.name in left else file for file in found.files]
-        asked = found.asked
+        asked = found.report_paths
         # What was never saved is in no folder yet.
         for name, text in left.items():
             kind = kind_of(name.rpartition("/")[2])
             if kind is not None and name.startswith(f"{self.root.as_posix()}/") and not os.path.lexists(name):
                 files.append(SourceFile(name, shown_path(name, found.base), kind, text))
                 asked = asked | {files[-1].shown} if asked is not None else None
-        return replace(found, files=tuple(files), asked=asked)
+        return replace(found, files=tuple(files), report_paths=asked)
 
     def check(self, texts: Mapping[str, bytes], only: Collection[str] | None = None) -> Checked:
         """Check the folder, or of it the files at the absolute paths `only`. Raises DoctorError for wrong settings."""
         workspace = self.workspace(texts)
-        asked = workspace.asked
+        asked = workspace.report_paths
         if only is not None:
             asked = frozenset(file.shown for file in workspace.files if file.name in only)
         found = scan(
@@ -103,7 +103,7 @@ class CheckedFolder:
             workspace.settings,
             cwd=workspace.base,
             projects=workspace.projects,
-            asked=asked,
+            report_paths=asked,
             cache=self._memory,
         )
         found = _leave_out_known(found, workspace)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.evidence.verdicts import of_dry_runs, of_values
 from triton_doctor.finding import Evidence, Finding, Severity, Verdict
-from triton_doctor.static.variability.description import describe_value, facts
-from triton_doctor.static.variability.dims import Dim, DimProduct
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameters
+from triton_doctor.static.variability.queries.description import describe_value, facts
+from triton_doctor.static.variability.queries.parameters import Parameters
+from triton_doctor.static.variability.values.dims import Dim, DimProduct
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.evidence.whose import KernelKey
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.variability.parameters import Parameter
+    from triton_doctor.static.variability.queries.parameters import Parameter
 
 CONSTEXPR, UNREAD = "TRD201", "TRD202"
 OF_VALUES = frozenset({CONSTEXPR, UNREAD})

@@ -38,7 +38,7 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
     from triton_doctor.settings import Settings
     from triton_doctor.static.scan import scan
     from triton_doctor.static.sources.files import find_files
-    from triton_doctor.static.variability.parameters import Parameters
+    from triton_doctor.static.variability.queries.parameters import Parameters
 
     root = Path("/")
     read: dict[KernelName, KernelSource] = {}

@@ -13,9 +13,9 @@ from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, 
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
 from triton_doctor.runtime.remedies import REMEDIES, join_names
-from triton_doctor.static.variability.description import facts
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameters
+from triton_doctor.static.variability.queries.description import facts
+from triton_doctor.static.variability.queries.parameters import Parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+    from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.variability.axis_context import Toward
-from triton_doctor.static.variability.hint_weights import weight_needed
+from triton_doctor.static.variability.hints.axis_context import Toward
+from triton_doctor.static.variability.hints.hint_weights import weight_needed
 
 WAYS_TO_DECIDE = "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies"
 

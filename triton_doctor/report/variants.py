@@ -13,14 +13,14 @@ from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest, summarize_hints
 from triton_doctor.report.json import hint_object
-from triton_doctor.static.variability.lattice import Variability
+from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.terminal import escape_line, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variability.explain import Explained, ExplainedKernel
+    from triton_doctor.static.variability.queries.explain import ExplainedKernel, ExplainedParameter
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8
@@ -76,12 +76,12 @@ def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[
     yield from _draw_sum(kernel, width)
 
 
-def _counts(one: Explained) -> bool:
+def _counts(one: ExplainedParameter) -> bool:
     """Whether each value costs something."""
     return one.role == "constexpr" or one.in_autotune_key
 
 
-def _name_with_findings(one: Explained) -> Text:
+def _name_with_findings(one: ExplainedParameter) -> Text:
     told = [(f"{GAP}{finding.code} ({finding.severity.label})", STYLES[finding.severity]) for finding in one.findings]
     return Text.assemble((escape_line(one.name), "bold"), *told)
 
@@ -95,7 +95,7 @@ def _draw_launches(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
         yield Text(f"        and {len(kernel.launches) - LAUNCHES_SHOWN} more")
 
 
-def _draw_rows(rows: Sequence[Explained], width: int) -> Iterator[Text]:
+def _draw_rows(rows: Sequence[ExplainedParameter], width: int) -> Iterator[Text]:
     """A line for each parameter, in the columns that fit; where a value comes from takes what is left."""
     cells = [_cells(one) for one in rows]
     names = max(cell_len(cell[0]) for cell in cells)
@@ -119,13 +119,13 @@ def _draw_rows(rows: Sequence[Explained], width: int) -> Iterator[Text]:
         yield line
 
 
-def _style(one: Explained) -> str:
+def _style(one: ExplainedParameter) -> str:
     if one.kind is Variability.UNKNOWN:
         return "dim"
     return "bold" if one.kind is Variability.PER_CALL and _counts(one) else ""
 
 
-def _cells(one: Explained) -> tuple[str, str, str, str]:
+def _cells(one: ExplainedParameter) -> tuple[str, str, str, str]:
     """Name, how often its value changes, the rules that report it, and what the kernel uses it for."""
     changes = one.kind.label.replace("_", " ")
     if one.bound is not None and one.kind in (Variability.FEW, Variability.LOGARITHMIC, Variability.PER_CALL):
@@ -136,7 +136,7 @@ def _cells(one: Explained) -> tuple[str, str, str, str]:
     return escape_line(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
 
 
-def _draw_hints(one: Explained, width: int) -> Iterator[Text]:
+def _draw_hints(one: ExplainedParameter, width: int) -> Iterator[Text]:
     """What the hints on a parameter weigh, and each of them; nothing for an argument whose value is known."""
     changes = one.kind.label.replace("_", " ")
     if one.hints:
@@ -192,7 +192,7 @@ def _json(kernel: ExplainedKernel) -> dict[str, Any]:
     }
 
 
-def _parameter_json(one: Explained) -> dict[str, Any]:
+def _parameter_json(one: ExplainedParameter) -> dict[str, Any]:
     return {
         "parameter": one.name,
         "role": one.role,

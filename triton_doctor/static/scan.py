@@ -1,4 +1,4 @@
-"""Files to findings: read, link, check, suppress, sort."""
+"""The static side as one function: files to findings."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
-from triton_doctor.static.suppression.asked_files import concerns, move_to_asked
 from triton_doctor.static.suppression.own_variables import leave_out_own
+from triton_doctor.static.suppression.reported_files import concerns, move_to_reported
 from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What was looked at. `files_read` of `files_seen` could matter to Triton, and were parsed."""
+    """Counts of a scan. `files_read` of `files_seen` could matter to Triton, and were parsed."""
 
     files_seen: int
     files_read: int
@@ -52,10 +52,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What was found, in the order of `Finding.order`, what was looked at, and which constexprs are `undecided`.
+    """The result of a scan: findings in the order of `Finding.order`, counts, and undecided constexprs.
 
-    `fail_on` is the least severity that `--fix` edits for. `limits` tell what was not looked at, and what follows.
-    `source_of` gives the bytes of a file that the findings are about; None where the file has changed meanwhile.
+    `fail_on` is the least severity that `--fix` edits for. `limits` say what was not checked, and the consequence.
+    `source_of` gives the bytes that findings refer to; None if the file changed meanwhile.
     """
 
     findings: tuple[Finding, ...]
@@ -73,48 +73,47 @@ def scan(
     *,
     cwd: Path,
     projects: Sequence[Path] = (),
-    asked: frozenset[str] | None = None,
+    report_paths: frozenset[str] | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
     weigh: Judge | None = None,
     cache: ScanStore | None = None,
 ) -> Scan:
-    """Check `files`, whose paths are relative to `cwd` where they can be, and report on those `asked`; None for all.
+    """Check `files`, whose paths are relative to `cwd` if below it, and report on those `report_paths`; None for all.
 
-    `projects` are the roots of what they belong to, `cwd` if none is given. `on_progress` gets the files done so far.
-    `weigh` looks at all that was found before comments and settings silence any of it, and may change or add to it.
-    What `cache` has of the scan before is not worked out again.
+    `projects` are the roots of their projects; `cwd` if empty. `on_progress` gets the number of files done so far.
+    `weigh` processes all findings before suppression, and may change or add some. Valid results in `cache` are reused.
     """
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
-    library = Database(files, kept.seen)
+    database = Database(files, kept.seen)
     if kept.modules is not None:
-        library.kept = kept.modules
-    is_same = kept is not NO_CACHED_SCAN and library.seen().digests == kept.seen.digests
-    result = combine_results(kept.results, asked) if is_same and weigh is None else None
-    outcome = None
-    memory = None
+        database.kept = kept.modules
+    is_same = kept is not NO_CACHED_SCAN and database.seen().digests == kept.seen.digests
+    result = combine_results(kept.results, report_paths) if is_same and weigh is None else None
+    scan_result = None
+    scan_cache = None
     if result is not None:
-        library.known.directives.update(kept.directives)
+        database.known.directives.update(kept.directives)
         checks = kept.checks
     else:
         from triton_doctor.static.project.analysis.analysis import analyze
         from triton_doctor.static.rules.registry import all_rules, find_planned
 
-        memory = kept.recall()
-        before, changes = memory.after_edits(library, PathPatterns(settings.root, settings.tests, cwd))
-        outcome, result = analyze(
-            library,
+        scan_cache = kept.load_rest()
+        before, changes = scan_cache.after_edits(database, PathPatterns(settings.root, settings.tests, cwd))
+        scan_result, result = analyze(
+            database,
             settings,
             cwd,
             before,
             changes,
             rules=all_rules(),
             find=find_planned,
-            asked=asked,
+            report_paths=report_paths,
             on_progress=on_progress,
             weigh=weigh,
         )
-        checks = outcome.checks
+        checks = scan_result.checks
     known = checks.union(page_paths())
     ran = frozenset(
         code
@@ -123,35 +122,35 @@ def scan(
     )
     found = result.found
     if UNREADABLE in ran:
-        unreadable = {one.path: one for one in (*library.unopened.values(), *result.unreadable)}
+        unreadable = {one.path: one for one in (*database.unopened.values(), *result.unreadable)}
         found += tuple(unreadable.values())
-    shown = suppress(found, library.directives(), ran=ran, known=known)
-    if outcome is None:
+    shown = suppress(found, database.directives(), ran=ran, known=known)
+    if scan_result is None:
         uses = kept.uses
     else:
-        uses = find_uses(library, (one for answer in outcome.answers.values() for one in answer.found))
-    if cache is not None and (outcome is not None or library.seen() != kept.seen):
-        left = kept.recall() if memory is None else memory
-        if outcome is not None:
-            left = ScanCache(kept.seen, library.known, outcome, uses, read_texts(outcome, library, left))
+        uses = find_uses(database, (one for result in scan_result.file_results.values() for one in result.found))
+    if cache is not None and (scan_result is not None or database.seen() != kept.seen):
+        left = kept.load_rest() if scan_cache is None else scan_cache
+        if scan_result is not None:
+            left = ScanCache(kept.seen, database.known, scan_result, uses, read_texts(scan_result, database, left))
         if left is not NO_SCAN_CACHE:
-            cache.write(left._replace(seen=library.seen()))
-    sight = Visibility(library.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
-    reported = (finding for finding in shown if concerns(finding, asked))
+            cache.write(left._replace(seen=database.seen()))
+    sight = Visibility(database.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
+    reported = (finding for finding in shown if concerns(finding, report_paths))
     seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
-    notebooks = NotebookCells(files, library.source_of)
+    notebooks = NotebookCells(files, database.source_of)
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
     undecided = undecided_still(result)
     if notebooks:
         undecided = tuple(one.relocate(partial(show_location, read=notebooks.read)) for one in undecided)
-    seen = list(leave_out_own([*move_to_asked(seen, asked, notebooks.source_of)], projects or (cwd,)))
+    seen = list(leave_out_own([*move_to_reported(seen, report_paths, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
         limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
         summary=Summary(
-            files_seen=len(files) if asked is None else len(asked),
+            files_seen=len(files) if report_paths is None else len(report_paths),
             files_read=result.files_read,
             kernels=result.kernels,
             launches=result.launches,
@@ -165,7 +164,7 @@ def scan(
 
 
 def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
-    """`scan` of files below `base` as somebody in `cwd` is to see it; nothing is to be edited by it any more."""
+    """Return `scan`, of files below `base`, with paths for a user in `cwd`. The result is not for editing."""
     if base == cwd:
         return scan
     show = path_shower(base, cwd)
@@ -177,13 +176,13 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
 
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:
-    """The undecided constexprs of `result` that no recorded run decides."""
+    """Return the undecided constexprs of `result` that no recorded run decides."""
     judged = {(one.facts.kernel_location, one.facts.parameter) for one in result.found if one.evidence is not None}
     return tuple(one for one in result.undecided if (one.kernel_location, one.parameter) not in judged)
 
 
 class NotebookCells:
-    """The cells of the notebooks among `files`, each read when a finding is about it; `source_of` gives programs."""
+    """The cells of the notebooks among `files`, each read on access; `source_of` gives programs."""
 
     def __init__(self, files: Iterable[SourceFile], source_of: Callable[[str], bytes | None]) -> None:
         """Nothing is read yet."""
@@ -195,7 +194,7 @@ class NotebookCells:
         return bool(self._files)
 
     def read(self, path: str) -> Notebook:
-        """The notebook at `path`; without cells where it is another than was scanned."""
+        """Return the notebook at `path`; without cells if it changed since the scan."""
         if path not in self._read:
             file = self._files[path]
             try:
@@ -206,7 +205,7 @@ class NotebookCells:
         return self._read[path]
 
     def source_of(self, path: str) -> bytes | None:
-        """The bytes that findings with that path are about: of a file, or of a cell; None where they have changed."""
+        """Return the bytes of a file or cell that findings with that path refer to; None if changed."""
         name, number = split_cell(path)
         if number is None:
             return self._source_of(path)
@@ -215,7 +214,7 @@ class NotebookCells:
 
 
 def ignore_per_file(findings: Iterator[Finding], settings: Settings, cwd: Path) -> Iterator[Finding]:
-    """The `findings` that the per-file-ignores of `settings` leave."""
+    """Yield the `findings` that the per-file-ignores of `settings` leave."""
     rules = [(compile_rules(settings.root, [pattern]), codes) for pattern, codes in settings.per_file_ignores]
     for finding in findings:
         path = (cwd / finding.path).as_posix()

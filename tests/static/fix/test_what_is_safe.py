@@ -22,7 +22,7 @@ def fixable(folder: Path, code: str, paths: tuple[str, ...] = (".",)) -> str:
     """What the one finding of `code` says of itself."""
     settings = Settings(root=folder)
     read = find_workspace([folder / path for path in paths], settings, cwd=folder)
-    found = scan(read.files, settings, cwd=folder, asked=read.asked)
+    found = scan(read.files, settings, cwd=folder, report_paths=read.report_paths)
     (told,) = {finding.fixable for finding in found.findings if finding.code == code}
     return told
 

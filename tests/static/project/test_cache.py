@@ -171,7 +171,7 @@ def test_edit_after_edit_reads_only_what_was_edited(
     for path, content in (("kernels.py", KERNEL), ("launch.py", LAUNCH), ("sizes.py", VARYING)):
         write(path, content)
     read: list[str] = []
-    for name in ("read_module", "read_consulted"):
+    for name in ("read_module", "read_from_outline"):
         monkeypatch.setattr(database, name, partial(read_noting, read, getattr(database, name)))
     memory = ScanMemory()
     reads = []
@@ -309,13 +309,13 @@ def test_only_what_rests_on_a_change_is_worked_out_again(
     cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     put(folder / name, text)
-    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    memory = cache.read().recall()
+    database = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read().load_rest()
 
-    outcome, changes = memory.after_edits(library)
-    shares = summarize_files(library, outcome.shares, changes)
+    scan_result, changes = memory.after_edits(database)
+    summaries = summarize_files(database, scan_result.summaries, changes)
 
-    assert shares.anew == anew
+    assert summaries.recomputed == anew
 
 
 HUB = "from launch import launch\n"
@@ -350,12 +350,12 @@ def test_answer_stands_while_what_was_asked_is_answered_the_same(
     cache = CacheStore(folder, ["."], Settings(root=folder))
     found(folder, cache)
     put(folder / name, text)
-    library = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
-    memory = cache.read().recall()
+    database = Database(list(find_files([folder], Settings(root=folder), cwd=folder)))
+    memory = cache.read().load_rest()
 
-    outcome, changes = memory.after_edits(library, {"test_launch.py"})
+    scan_result, changes = memory.after_edits(database, {"test_launch.py"})
 
-    assert outcome.answers["kernels.py"].dependencies.stands(changes) == stands
+    assert scan_result.file_results["kernels.py"].dependencies.hold_after(changes) == stands
 
 
 def test_full_disk_leaves_what_was_there(folder: Path, write: Callable[[str, str], Path]) -> None:

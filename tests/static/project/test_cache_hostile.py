@@ -94,7 +94,7 @@ def test_damaged_details_are_as_none(folder: Path, write: Callable[[str, str], P
     file.write_bytes(signed(file, with_part(file.read_bytes()[32:], 5, part)))
     write("sizes.py", FIXED)
 
-    assert cache.read().recall() is NO_SCAN_CACHE
+    assert cache.read().load_rest() is NO_SCAN_CACHE
     assert found(folder, cache) == found(folder, None)
 
 
@@ -311,11 +311,11 @@ def test_clean_removes_what_triton_doctor_wrote_and_says_what_stays(
     (folder / "c" / FOLDER / f"{1:032x}.scan").symlink_to(folder / "precious/notes.scan")
     write(f"d/{FOLDER}/.gitignore", "*\n")
 
-    outcome = doctor("clean")
+    scan_result = doctor("clean")
 
-    assert (outcome.status, outcome.out) == (2, f"removed d/{FOLDER}\n")
+    assert (scan_result.status, scan_result.out) == (2, f"removed d/{FOLDER}\n")
     foreign = "triton-doctor did not write"
-    assert sorted(outcome.err.splitlines()) == [
+    assert sorted(scan_result.err.splitlines()) == [
         f"triton-doctor: a/{FOLDER} is left: it is a link",
         f"triton-doctor: b/{FOLDER} is left: {foreign} .gitignore, {foreign} notes.txt",
         f"triton-doctor: c/{FOLDER} is left: {foreign} {1:032x}.scan",

@@ -138,7 +138,7 @@ def calls_of(function: str, files: dict[str, str]) -> list[str]:
     texts = [SourceFile(f"{root}/{path}", path, FileKind.PYTHON, text.encode()) for path, text in files.items()]
     project = whole_project(Database(texts), Settings(root=root), root)
     module = project.modules["ops.py"]
-    callers = CallGraph(project, in_all_files=True).of(module, module.functions[function])
+    callers = CallGraph(project, in_all_files=True).callers_of(module, module.functions[function])
     return [f"{caller.module.path}:{caller.site.line}" for caller in callers]
 
 

@@ -10,10 +10,10 @@ from triton_doctor.static.project.database.roles import imported_words
 HOME = {"pkg/__init__.py": b"from .impl import f\n", "pkg/impl.py": b"def f(x): ...\n"}
 
 
-def naming(text: bytes, member: str | None = None) -> tuple[str, ...]:
+def files_naming(text: bytes, member: str | None = None) -> tuple[str, ...]:
     texts = {**HOME, "user.py": text}
     importers = ImportIndex(texts, {path: imported_words(data) for path, data in texts.items()})
-    return importers.naming("f", "pkg/impl.py", member).paths
+    return importers.files_naming("f", "pkg/impl.py", member).paths
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def naming(text: bytes, member: str | None = None) -> tuple[str, ...]:
     ],
 )
 def test_file_that_may_name_it(text: bytes) -> None:
-    assert naming(text) == ("pkg/__init__.py", "pkg/impl.py", "user.py")
+    assert files_naming(text) == ("pkg/__init__.py", "pkg/impl.py", "user.py")
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_file_that_may_name_it(text: bytes) -> None:
     ],
 )
 def test_file_that_cannot_name_it(text: bytes) -> None:
-    assert naming(text) == ("pkg/__init__.py", "pkg/impl.py")
+    assert files_naming(text) == ("pkg/__init__.py", "pkg/impl.py")
 
 
 @pytest.mark.parametrize(
     ("text", "says"), [(b"f(x).width = 1", True), (b"f(x) . \\\n  width = 1", True), (b"f(x).widths = 1", False)]
 )
 def test_file_that_says_a_member_besides(text: bytes, says: bool) -> None:
-    assert naming(b"from pkg import f\n" + text, "width") == (("user.py",) if says else ())
+    assert files_naming(b"from pkg import f\n" + text, "width") == (("user.py",) if says else ())

@@ -9,9 +9,9 @@ def test_question_that_leads_to_itself_gets_the_neutral_answer() -> None:
     evaluations = Evaluations()
 
     def ask() -> int:
-        return 1 + evaluations.answer("a", ask, neutral=10, beyond=0)
+        return 1 + evaluations.evaluate("a", ask, on_cycle=10, beyond_limit=0)
 
-    assert evaluations.answer("a", ask, neutral=10, beyond=0) == 11
+    assert evaluations.evaluate("a", ask, on_cycle=10, beyond_limit=0) == 11
 
 
 def test_answer_that_rests_on_no_cut_is_kept() -> None:
@@ -21,7 +21,7 @@ def test_answer_that_rests_on_no_cut_is_kept() -> None:
         asked.append("a")
         return "found"
 
-    answers = [evaluations.answer("a", ask, neutral="", beyond="") for _ in range(2)]
+    answers = [evaluations.evaluate("a", ask, on_cycle="", beyond_limit="") for _ in range(2)]
 
     assert (answers, asked) == (["found", "found"], ["a"])
 
@@ -31,13 +31,13 @@ def test_answer_that_led_back_to_a_waiting_question_is_asked_again() -> None:
 
     def ask_a() -> int:
         asked.append("a")
-        return 1 + evaluations.answer("b", ask_b, neutral=0, beyond=0)
+        return 1 + evaluations.evaluate("b", ask_b, on_cycle=0, beyond_limit=0)
 
     def ask_b() -> int:
         asked.append("b")
-        return 10 + evaluations.answer("a", ask_a, neutral=0, beyond=0)
+        return 10 + evaluations.evaluate("a", ask_a, on_cycle=0, beyond_limit=0)
 
-    answers = [evaluations.answer(key, ask, neutral=0, beyond=0) for key, ask in (("a", ask_a), ("b", ask_b))]
+    answers = [evaluations.evaluate(key, ask, on_cycle=0, beyond_limit=0) for key, ask in (("a", ask_a), ("b", ask_b))]
 
     assert (answers, asked) == ([11, 21], ["a", "b", "b"])
 
@@ -47,9 +47,9 @@ def test_answer_that_led_back_to_itself_alone_is_kept() -> None:
 
     def ask() -> int:
         asked.append("a")
-        return 1 + evaluations.answer("a", ask, neutral=10, beyond=0)
+        return 1 + evaluations.evaluate("a", ask, on_cycle=10, beyond_limit=0)
 
-    answers = [evaluations.answer("a", ask, neutral=10, beyond=0) for _ in range(2)]
+    answers = [evaluations.evaluate("a", ask, on_cycle=10, beyond_limit=0) for _ in range(2)]
 
     assert (answers, asked) == ([11, 11], ["a"])
 
@@ -58,7 +58,7 @@ def test_chain_of_questions_ends_at_the_limit() -> None:
     evaluations = Evaluations()
 
     def count(steps: int) -> int:
-        return 1 + evaluations.answer(steps, lambda: count(steps + 1), neutral=0, beyond=0)
+        return 1 + evaluations.evaluate(steps, lambda: count(steps + 1), on_cycle=0, beyond_limit=0)
 
     assert count(0) == MOST_NAMES + 1
 
@@ -71,7 +71,7 @@ def test_evaluation_that_fails_leaves_its_question_open() -> None:
 
     for _ in range(2):
         try:
-            evaluations.once("a", fail, None)
+            evaluations.guard("a", fail, None)
         except RecursionError:
             continue
         raise AssertionError("the question was answered")

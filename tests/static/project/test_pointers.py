@@ -15,8 +15,8 @@ from triton_doctor.static.sources.files import FileKind, SourceFile
 
 def pointers_of(body: str) -> set[str]:
     text = f"import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, n, m):\n    {body}\n"
-    library = Database([SourceFile("a.py", "a.py", FileKind.PYTHON, text.encode())])
-    project = whole_project(library, Settings(root=Path()), Path())
+    database = Database([SourceFile("a.py", "a.py", FileKind.PYTHON, text.encode())])
+    project = whole_project(database, Settings(root=Path()), Path())
     (kernel,) = project.kernels()
     return set(pointers(project, kernel))
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project.calls.called_names import calling
-from triton_doctor.static.variability.attribute_stores import giving, storing
+from triton_doctor.static.project.calls.called_names import call_pattern
+from triton_doctor.static.variability.interpreter.attribute_stores import keyword_pattern, store_pattern
 
 if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import TextPattern
 
 
-def shows(sign: TextPattern, text: str) -> bool:
-    return next(sign.offsets(text.encode()), None) is not None
+def shows(pattern: TextPattern, text: str) -> bool:
+    return next(pattern.offsets(text.encode()), None) is not None
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def shows(sign: TextPattern, text: str) -> bool:
     ],
 )
 def test_text_of_a_call(text: str) -> None:
-    assert shows(calling("scale"), text)
+    assert shows(call_pattern("scale"), text)
 
 
 @pytest.mark.parametrize(
     "text", ["def scale(x):", "y = rescale(x)", "y = scale.shape(x)", "scale = f(x)", "y = scales(x)"]
 )
 def test_text_of_no_call(text: str) -> None:
-    assert not shows(calling("scale"), text)
+    assert not shows(call_pattern("scale"), text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_text_of_no_call(text: str) -> None:
     ],
 )
 def test_text_of_a_store(text: str) -> None:
-    assert shows(storing("size"), text)
+    assert shows(store_pattern("size"), text)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_text_of_a_store(text: str) -> None:
     + ["size = 1", "f(\n  a.size,\n  b=1,\n)", "f(size=1)"],
 )
 def test_text_of_no_store(text: str) -> None:
-    assert not shows(storing("size"), text)
+    assert not shows(store_pattern("size"), text)
 
 
 def test_text_of_an_argument() -> None:
-    assert shows(giving("size"), "table.update(a, size = 1)")
-    assert not shows(giving("size"), "f(x.size == size, a.size=1)")
+    assert shows(keyword_pattern("size"), "table.update(a, size = 1)")
+    assert not shows(keyword_pattern("size"), "f(x.size == size, a.size=1)")

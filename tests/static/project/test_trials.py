@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.static.project.cached_project import KERNEL
+from tests.static.project.cached_project import KERNEL, found
 from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
+from triton_doctor.static.project.cache.folder import CacheStore
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
 
@@ -56,6 +57,7 @@ def severity(folder: Path, settings: Settings) -> Severity:
 def test_script_that_compares_or_times_its_kernels_when_it_runs_is_a_demonstration(
     tmp_path: Path, write: Callable[[str, str], Path], tries: str, told: Severity
 ) -> None:
+    write("program.py", KERNEL)
     write("add.py", f"import time\nimport torch\n{LAUNCH}\n{tries}")
 
     assert severity(tmp_path, Settings(root=tmp_path)) is told
@@ -86,6 +88,7 @@ def test_script_that_compares_or_times_its_kernels_when_it_runs_is_a_demonstrati
 def test_script_that_a_program_imports_is_no_demonstration(
     tmp_path: Path, write: Callable[[str, str], Path], path: str, text: str, told: Severity
 ) -> None:
+    write("program.py", KERNEL)
     write("kernels/add.py", TRIAL)
     write(path, text)
 
@@ -95,6 +98,38 @@ def test_script_that_a_program_imports_is_no_demonstration(
 def test_setting_of_demonstrations_takes_the_place_of_looking_for_them(
     tmp_path: Path, write: Callable[[str, str], Path]
 ) -> None:
+    write("program.py", KERNEL)
     write("add.py", TRIAL)
 
     assert severity(tmp_path, Settings(root=tmp_path, demonstrations=())) is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "told"),
+    [
+        pytest.param("more.py", f"{KERNEL}\n{MAIN}assert torch.allclose(x, x)\n", Severity.WARNING, id="another trial"),
+        pytest.param("tests/test_more.py", KERNEL, Severity.WARNING, id="a test"),
+        pytest.param("tutorials/more.py", KERNEL, Severity.WARNING, id="a tutorial"),
+        pytest.param("program.py", KERNEL, Severity.INFO, id="a program"),
+    ],
+)
+def test_scripts_that_try_all_kernels_of_a_project_are_what_it_publishes(
+    tmp_path: Path, write: Callable[[str, str], Path], path: str, text: str, told: Severity
+) -> None:
+    write("add.py", TRIAL)
+    write(path, text)
+
+    assert severity(tmp_path, Settings(root=tmp_path)) is told
+
+
+def test_program_that_comes_to_a_project_of_trials_makes_them_demonstrations(
+    tmp_path: Path, write: Callable[[str, str], Path]
+) -> None:
+    cache = CacheStore(tmp_path, ["."], Settings(root=tmp_path))
+    write("add.py", TRIAL)
+    before = [one.severity for one in found(tmp_path, cache)[0]]
+    write("program.py", KERNEL)
+
+    after = [one.severity for one in found(tmp_path, cache)[0]]
+
+    assert (before, after) == ([Severity.WARNING], [Severity.INFO])

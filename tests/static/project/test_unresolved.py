@@ -46,3 +46,16 @@ def test_nothing_is_said_where_all_are_found(doctor: Callable[..., Outcome], wri
 
     assert "1 launch\n" in outcome.out
     assert outcome.err == ""
+
+
+def test_file_with_code_of_a_kernel_and_no_kernel_is_named(
+    doctor: Callable[..., Outcome], write: Callable[..., Path]
+) -> None:
+    body = "def k(x, n: const):\n    i = tl.program_id(0)\n"
+    write("own.py", f"import triton.language as tl\nfrom mine import const, compiled\n\n@compiled\n{body}")
+    write("pallas.py", "import triton, jax.experimental.pallas as pl\n\ndef k(x):\n    i = pl.program_id(0)\n")
+    write("a.py", f"{HEAD}def run(x):\n    k[(1,)](x)\n")
+
+    outcome = doctor("check", "-v", ".")
+
+    assert [line.partition(": no kernel")[0] for line in outcome.err.splitlines()] == ["own.py:6"]

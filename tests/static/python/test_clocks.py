@@ -7,7 +7,7 @@ import pytest
 from triton_doctor.static.environment.read_python import read_setter
 from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS, may_measure_time
 from triton_doctor.static.python.parse import read_module
-from triton_doctor.static.variability.timed_regions import is_clock
+from triton_doctor.static.variability.queries.timed_regions import is_clock
 
 ON = "import os\nos.environ['TRITON_INTERPRET'] = '1'\n"
 

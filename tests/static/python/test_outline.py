@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.python.outline import outline
-from triton_doctor.static.python.parse import read_consulted, read_module
+from triton_doctor.static.python.parse import read_from_outline, read_module
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
@@ -39,7 +39,7 @@ def test_files_of_the_standard_library_read_alike() -> None:
     differing = []
     for file in files:
         text = file.read_bytes()
-        consulted = read_consulted(file.name, text)
+        consulted = read_from_outline(file.name, text)
         if told(consulted) != told(read_module(file.name, text)) or consulted.unread:
             differing.append(file.name)
 
@@ -92,7 +92,7 @@ def test_files_of_the_standard_library_read_alike() -> None:
     ],
 )
 def test_what_is_left_out_is_found_when_it_is_asked(text: bytes) -> None:
-    assert told(read_consulted("a.py", text)) == told(read_module("a.py", text))
+    assert told(read_from_outline("a.py", text)) == told(read_module("a.py", text))
 
 
 def test_an_outline_keeps_every_line_at_its_place() -> None:

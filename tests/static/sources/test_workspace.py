@@ -155,7 +155,7 @@ def test_project_outside_of_the_working_directory_is_the_folder_and_the_files_ab
     read = find_workspace([folder / "x" / "ops"], Settings(root=folder / "x" / "ops"), cwd=folder / "cwd")
 
     assert {file.shown for file in read.files} == {"ops/kernel.py", "train.py"}
-    assert read.asked == {"ops/kernel.py"}
+    assert read.report_paths == {"ops/kernel.py"}
 
 
 def test_folder_with_too_many_files_is_no_project_and_this_is_said(

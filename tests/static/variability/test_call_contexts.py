@@ -11,7 +11,7 @@ from triton_doctor.settings import load_settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.parameters import parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,6 +77,9 @@ def kind_of_size(folder: Path, code: str) -> str:
         ("split = pe is not None and packed", "split", "x.reshape(rows, -1), True", ""),
         ("", "packed", "packed=True", ""),
         ("", "not (not packed)", "packed=True", ", packed=False"),
+        ("packed = packed or q.is_cuda", "packed", "packed=True", ""),
+        ("", "packed == 'thd'", "packed='thd'", ", packed='bshd'"),
+        ("", "packed in ('thd', 'th')", "packed='th'", ""),
     ],
 )
 def test_caller_whose_arguments_rule_an_arm_out_says_nothing_there(
@@ -90,9 +93,9 @@ def test_caller_whose_arguments_rule_an_arm_out_says_nothing_there(
 @pytest.mark.parametrize(
     ("before", "test", "packed", "plain"),
     [
-        # What is passed is not known, or the name is bound anew.
+        # What is passed is not known, or the name is bound anew to what is not.
         ("", "pe is not None", "pe=tokens.mask", ""),
-        ("packed = packed or q.is_cuda", "packed", "packed=True", ""),
+        ("packed = packed and q.is_cuda", "packed", "packed=True", ""),
         ("", "packed", "**tokens.options", ""),
     ],
 )

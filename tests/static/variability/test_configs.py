@@ -8,7 +8,7 @@ import pytest
 
 from tests.static.variability.test_queries import project_of
 from triton_doctor.scan_caches import emptying_scan_caches
-from triton_doctor.static.variability.configs import config_counts, describe_configs, find_configs
+from triton_doctor.static.variability.queries.configs import config_counts, describe_configs, find_configs
 
 if TYPE_CHECKING:
     from pathlib import Path

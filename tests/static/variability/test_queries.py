@@ -11,7 +11,7 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.queries import find_literals, is_integer
+from triton_doctor.static.variability.queries.queries import find_literals, is_integer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.python.parse import read_module
-from triton_doctor.static.variability.shape_notes import notes_of
+from triton_doctor.static.variability.notes.shape_notes import notes_of
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.written_shapes import ShapeNote
+    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
 
 DATA, MODEL, UNKNOWN = True, False, None
 

@@ -11,8 +11,8 @@ from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

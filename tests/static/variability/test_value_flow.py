@@ -17,7 +17,7 @@ from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.launches.argument_positions import match_positions
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.parameters import parameters
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber
-from triton_doctor.static.variability.values import TupleValue
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber
+from triton_doctor.static.variability.values.values import TupleValue
 
 
 def test_item_that_nobody_asks_for_is_not_evaluated() -> None:

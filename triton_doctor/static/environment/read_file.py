@@ -1,4 +1,4 @@
-"""Dockerfiles, workflows, shell scripts and other files that set variables, to EnvironmentFile."""
+"""Dockerfiles, workflows, shell scripts and other settings files, to EnvironmentFile."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.read_python import hides_gpus, may_set
-from triton_doctor.static.environment.setting import EnvironmentFile
+from triton_doctor.static.environment.setting import EnvironmentFile, mark_explained
 from triton_doctor.static.sources.files import settings_kind
 
 if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
 
-# Nobody writes more by hand, and some readers take a second for each MB.
+# Larger files are not written by hand, and some readers take a second for each MB.
 _LARGEST_BYTES = 1 << 20
 
 _RUNNER = re.compile(r"(?m)^[ \t-]*runs-on:[ \t]*([^\s#][^\n#]*?)[ \t]*(?:#.*)?$")
 _HOSTED = re.compile(r"[\"']?(?:ubuntu|macos|windows)-(?:latest|[\d.]+)(?:-arm|-large|-xlarge|-intel)?[\"']?")
-# `"$@"` as a command of the script itself, not the end of one that begins above; in a function it means something else.
+# `"$@"` as a command of the script itself, not the end of a longer one; inside a function it means something else.
 _RUNS_WHAT_IS_GIVEN = re.compile(r"(?m)(?<!\\\n)^(?:eval[ \t]+)?\"?\$(?:[1@*]|\{[1@*]\})\"?(?=[\s;|&>]|$)")
 _READS_DUMPS = re.compile(
     r"(?m)^[^#\n]*\b(?:grep|sed|awk)\b[^\n]*(?:IR Dump|amdgcn|triton_gpu|[vs]gpr|spill|\bttg|ttir|llvm|ptx|mlir)",
@@ -29,11 +28,11 @@ _FOR_TESTS = frozenset({"tox", "pytest"})
 
 
 def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
-    """The settings of the file at `path`, a path as findings spell it; None where it can hold none.
+    """Return the settings of the file at `path`, a path as findings spell it; None if it cannot have any.
 
-    That is: it is no settings file, names no variable of interest, or is binary. What does not parse has no settings.
-    Raises TooLargeError for what is larger than what is written by hand, RecursionError for what is nested too deeply,
-    and other errors of `ast.parse` for the Python of a notebook.
+    It can have none if it is no settings file, names no variable of interest, or is binary. A file that does not parse
+    has no settings. Raises TooLargeError for files larger than people write, RecursionError for deep nesting, and the
+    other errors of `ast.parse` for the Python of a notebook.
     """
     kind = settings_kind(path)
     if kind is None or b"\0" in data[:8192] or not may_set(data):
@@ -55,7 +54,7 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
 
 
 def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
-    # Readers are imported for the kinds that occur: PyYAML alone costs as much as all the others.
+    # Import readers on demand: PyYAML alone costs as much as all the others.
     match kind:
         case "dockerfile":
             from triton_doctor.static.environment.settings_files.dockerfile import read_dockerfile
@@ -104,18 +103,18 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
 
 
 def _runs_what_is_given(path: str, text: str) -> bool:
-    """Whether a shell script runs a command that its user gives; the entry point of an image runs what that is for."""
+    """Return whether a shell script runs a command given by its user; not for the entry point of an image."""
     return "entry" not in path.rpartition("/")[2] and _RUNS_WHAT_IS_GIVEN.search(text) is not None
 
 
 def _runs_on_hosted_cpus(text: str) -> bool:
-    """Whether every job of a GitHub workflow runs on a plain runner of GitHub's, which has no GPU."""
+    """Return whether every job of a GitHub workflow runs on a standard GitHub runner, which has no GPU."""
     runners = _RUNNER.findall(text)
     return bool(runners) and all(_HOSTED.fullmatch(runner) for runner in runners)
 
 
 def _only_for_tests(text: str, settings: tuple[EnvSetting, ...]) -> bool:
-    """Whether every setting stands in the part of pyproject.toml or setup.cfg that configures a test runner."""
+    """Return whether all settings are in the test runner's section of pyproject.toml or setup.cfg."""
     lines = text.split("\n")
     for setting in settings:
         above = reversed(lines[: setting.span.line])

@@ -1,4 +1,4 @@
-"""Python syntax to EnvironmentFile: every variable that a file sets, and every place that measures time."""
+"""Python files to EnvironmentFile: every variable that a file sets, and every place where it measures time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.explained_settings import mark_explained
 from triton_doctor.static.environment.python_code.names import Names
 from triton_doctor.static.environment.python_code.settings import read_program
-from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing
+from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing, mark_explained
 from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.parse import read_trace, read_with_trace
@@ -29,15 +28,17 @@ _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
 _RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
 _MEASURES = WALL_CLOCKS | CPU_CLOCKS | BENCHMARKS
-# What Triton's own names begin with, as they are misspelled too; `looks_like_triton` wants an N in the next letters.
+# The beginnings of Triton's variable names, including common misspellings; `looks_like_triton` requires an N later.
 _HEADS = ("TRIT", r"TRT\w{0,4}N", r"TIRT\w{0,3}N")
-# A name begins a word: it may be joined only to an escape, as in "\\nX=1", or to an option, as in `-eX=1`.
+# A name begins a word. Only an escape, as in "\\nX=1", or an option, as in `-eX=1`, may precede it directly.
 _BEGINNING = r"{0}(?:(?<![A-Za-z0-9_]{0})|(?<=\\[a-z]{0})|(?<=-e{0}))(?:{1})"
 
 
 @cache
 def _names() -> tuple[re.Pattern[bytes], ...]:
-    """What every variable of interest begins with: a pattern for each first letter, to which `re` jumps fastest."""
+    """Return patterns for the beginning of every variable of interest: one for each first letter, which `re` finds
+    fastest.
+    """
     explained = (variable for variable in variables().values() if variable.harm or variable.instead)
     heads = sorted({*_HEADS, *(variable.name for variable in explained if not variable.name.startswith("TRITON_"))})
     return tuple(
@@ -51,38 +52,40 @@ def _is_named(data: bytes) -> bool:
 
 
 def may_set(data: bytes) -> bool:
-    """Whether a file that holds `data` may set a variable of interest; never wrongly false."""
+    """Return whether a file that holds `data` may set a variable of interest. False positives only."""
     return _is_named(data) or b"knobs" in data
 
 
 def python_may_set(data: bytes) -> bool:
-    """The same of a Python file; it may set the attributes of `triton.knobs` that stand for variables, too."""
+    """Return the same for a Python file, which may also set variables through `triton.knobs`."""
     return (b"triton" in data and may_set_knobs(data)) or may_set_by_name(data)
 
 
 def may_set_knobs(data: bytes) -> bool:
-    """Whether a Python file that names Triton may set one of its knobs."""
+    """Return whether a Python file that names Triton may set one of its knobs."""
     return b"knobs" in data
 
 
 def may_set_by_name(data: bytes) -> bool:
-    """Whether a Python file names a variable, and how it sets one: `environ`, `env=`, `setenv`, a shell command, ..."""
+    """Return whether a Python file names a variable and a way to set one: `environ`, `env=`, `setenv`, a
+    shell command.
+    """
     return any(word in data for word in _MEANS) and _is_named(data)
 
 
 def read_module_that_sets(path: str, source: bytes) -> tuple[Module, EnvironmentFile]:
-    """The module at `path`, and what it sets. Raises as `read_module` does."""
+    """Return the module at `path` and its settings. Raises as `read_module` does."""
     module, trace = read_with_trace(path, source)
     return module, read_environment(path, trace)
 
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
-    """Nothing but what the module at `path` sets. Raises as `read_module` does."""
+    """Return only the settings of the module at `path`. Raises as `read_module` does."""
     return read_environment(path, read_trace(source))
 
 
 def read_environment(path: str, trace: Trace) -> EnvironmentFile:
-    """The environment settings of the Python file at `path`, a path as findings spell it."""
+    """Return the environment settings of the Python file at `path`, a path as findings spell it."""
     source = trace.source
     settings = mark_explained(read_program(trace, _read_shell), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)
@@ -98,14 +101,14 @@ def read_environment(path: str, trace: Trace) -> EnvironmentFile:
 
 
 def _read_shell(text: str) -> tuple[EnvSetting, ...]:
-    """What a command sets that a program runs; few programs run any, and the reader of shell takes 20 ms to import."""
+    """Return what a command sets that a program runs; few programs run any, so its reader is imported here."""
     from triton_doctor.static.environment.settings_files.shell import read_shell
 
     return read_shell(text)
 
 
 def _timings(trace: Trace) -> Iterator[Timing]:
-    """Every call that reads a clock or runs a benchmark."""
+    """Yield every call that reads a clock or runs a benchmark."""
     names = Names(trace.module, trace.imports)
     for call in trace.calls():
         full = names.full_name(call.func)
@@ -116,7 +119,7 @@ def _timings(trace: Trace) -> Iterator[Timing]:
 
 
 def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:
-    """Whether a file takes the GPUs away from its own process, so that interpreter mode is meant."""
+    """Return whether a file hides the GPUs from its own process, so that interpreter mode is intended."""
     return any(
         one.variable == "CUDA_VISIBLE_DEVICES" and one.value in {"", "-1"} and not one.guarded for one in settings
     )

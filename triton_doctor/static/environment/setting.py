@@ -1,17 +1,34 @@
-"""What reading environment settings yields: plain values, from Python and from every other kind of file."""
+"""The representation of environment settings, plain values for every kind of file, and comments that explain them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from triton_doctor.finding import Span
+
+_COMMENT = re.compile(r"\s*(?:#|//|::|[Rr][Ee][Mm]\s)(?P<text>.*)")
+_BESIDE = re.compile(r"(?:^|\s)(?:#|//)\s(?P<text>.*)")
+# Words that state a reason. "For debugging" is not one: that is what gets forgotten. Neither is "before torch is
+# imported".
+_REASON = re.compile(
+    r"work-?\s?around|https?://|\b(?:hangs?|dead-?lock\w*|race|crash\w*|seg-?faults?|avoids?|prevents?|required|requires"
+    r"|necessary|otherwise|because|known (?:bug|issue)|deterministic)\b",
+    re.IGNORECASE,
+)
+_TO_DEBUG = re.compile(r"\b(?:to debug|debugging|debug only)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleeting:
-    """Why a folder outlives no process, job or container; `certain` unless something outside the file may keep it."""
+    """Why a folder does not outlive a process, job or container.
+
+    `certain` unless something outside the file may keep it.
+    """
 
     why: str
     certain: bool = True
@@ -21,8 +38,8 @@ class Fleeting:
 class RunOrder:
     """What had run in this process when the setting took effect, as far as its own file shows.
 
-    `triton_imported` and `kernel_decorated` are lines of that file; `kernel` is that kernel's name. `kernels_after`
-    are the kernels decorated later in the file, `helper` a jitted function of triton.language that one of those calls.
+    `triton_imported` and `kernel_decorated` are lines of that file; `kernel` is that kernel's name. `kernels_after` are
+    the kernels decorated later in the file, `helper` a jitted function of triton.language that one of them calls.
     """
 
     triton_imported: int | None = None
@@ -34,13 +51,13 @@ class RunOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvSetting:
-    """One environment variable given a value.
+    """One environment variable that is given a value.
 
-    `value` is None where the file does not say it. `how` is the form, as users know it: `os.environ`, `ENV`, `export`.
-    `guarded` when a debug flag, an argument, another variable or a missing GPU decides whether it happens.
-    `own_process` is false when only a child process sees it. `function` is None at module level.
-    `build_only` when it lasts while an image is built. `is_brief` when it is undone at the end of a block or a test, or
-    reaches one command alone. `is_explained` when a comment at it says why it has to be.
+    `value` is None if the file does not state it. `how` is the form, as users know it: `os.environ`, `ENV`, `export`.
+    `guarded` if a debug flag, an argument, another variable or a missing GPU decides whether it happens. `own_process`
+    is false if only a child process sees it. `function` is None at module level. `build_only` if it lasts only while an
+    image is built. `is_brief` if it is undone at the end of a block or test, or applies to one command only.
+    `is_explained` if a comment gives the reason for it.
     """
 
     variable: str
@@ -59,7 +76,7 @@ class EnvSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """A place that measures time: `text` is the call, as written."""
+    """A place where time is measured; `text` is the call as written."""
 
     span: Span
     text: str
@@ -69,10 +86,10 @@ class Timing:
 class EnvironmentFile:
     """The environment settings of one file, in order of lines.
 
-    `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make"
-    and so on. `for_tests` when it only configures a test runner. `cpu_only` when it says itself that no GPU is used, so
-    that interpreter mode is meant; `names_gpu` when it puts tensors on one, come what may. `runs_programs` when it runs
-    the program that its user names, in the mode that it sets; `reads_dumps` when it searches what a compile prints.
+    `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make" and so on.
+    `for_tests` if it only configures a test runner. `cpu_only` if it states that no GPU is used, so that interpreter
+    mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `runs_programs` if it runs a program
+    named by its user, in the mode that it sets; `reads_dumps` if it searches the output of a compile.
     """
 
     path: str
@@ -84,3 +101,30 @@ class EnvironmentFile:
     names_gpu: bool = False
     runs_programs: bool = False
     reads_dumps: bool = False
+
+
+def mark_explained(settings: Sequence[EnvSetting], text: str) -> tuple[EnvSetting, ...]:
+    """Return `settings`, of the file `text`, with `is_explained` set where a comment beside or right
+    above gives a reason.
+    """
+    if not settings:
+        return ()
+    lines = text.split("\n")
+    return tuple(
+        replace(one, is_explained=True) if _gives_reason(" ".join(_comments_at(lines, one.span.line))) else one
+        for one in settings
+    )
+
+
+def _gives_reason(comment: str) -> bool:
+    return _REASON.search(comment) is not None and _TO_DEBUG.search(comment) is None
+
+
+def _comments_at(lines: Sequence[str], line: int) -> Iterator[str]:
+    """Yield the comments on line number `line` and on the lines right above it."""
+    if 0 < line <= len(lines) and (beside := _BESIDE.search(lines[line - 1])):
+        yield beside["text"]
+    above = line - 1
+    while 0 < above <= len(lines) and (comment := _COMMENT.fullmatch(lines[above - 1])):
+        yield comment["text"]
+        above -= 1

@@ -1,4 +1,4 @@
-"""Findings and their files to the files with the fixes made, and the fixes that could not be."""
+"""Applies the fixes of findings to files in memory, and reports those that failed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANGED = "the file changed while it was read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """`files` are the new contents by path, `made` what is fixed in them, `left` what could not be, with why."""
+    """`files` are the new contents by path, `made` the fixed findings, `left` the others with the reason."""
 
     files: Mapping[str, bytes]
     made: tuple[Finding, ...]
@@ -32,13 +32,16 @@ class Applied:
 
 @dataclass(slots=True)
 class Workbench:
-    """Editors by path, so that a file is parsed once; `read` gives its bytes, None where it has changed meanwhile."""
+    """Editors by path, so that each file is parsed once.
+
+    `read` returns a file's bytes, None if it changed meanwhile.
+    """
 
     read: Callable[[str], bytes | None]
     _editors: dict[str, Editor] = field(default_factory=dict)
 
     def apply(self, findings: Iterable[Finding]) -> Applied:
-        """Fix all of `findings` that can be fixed together. Of two that overlap, the later is left."""
+        """Apply all fixes of `findings` that are compatible. Of two that overlap, the later is left."""
         active, left = list(findings), list[tuple["Finding", str]]()
         while True:
             files: dict[str, bytes] = {}
@@ -56,7 +59,7 @@ class Workbench:
             active = [finding for finding in active if finding not in out]
 
     def replacements(self, finding: Finding) -> tuple[Replacement, ...]:
-        """What the fix of `finding` replaces when it is made alone; nothing where it cannot be."""
+        """Return the replacements of the fix of `finding` alone; empty if it fails."""
         found = []
         for path, changes in _by_path([finding]).items():
             try:
@@ -79,7 +82,7 @@ class Workbench:
         return self._editors[path]
 
     def _edited(self, path: str, changes: Sequence[Change]) -> bytes:
-        """The file with `changes` made. Raises _FailedError for the first of them that cannot be."""
+        """Return the file with `changes` applied. Raises _FailedError for the first that fails."""
         every = frozenset(changes)
         try:
             editor = self._editor(path)
@@ -100,7 +103,7 @@ class Workbench:
 
 
 class _FailedError(Exception):
-    """Changes that cannot be made."""
+    """Changes that cannot be applied."""
 
     def __init__(self, changes: frozenset[Change], why: str) -> None:
         super().__init__(why)
@@ -108,7 +111,7 @@ class _FailedError(Exception):
 
 
 def _to_blame(editor: Editor, changes: Sequence[Change]) -> frozenset[Change]:
-    """The first of `changes` that cannot be made by itself; the last where only all of them together cannot."""
+    """Return the first of `changes` that fails alone; the last one if they only fail together."""
     for change in changes:
         try:
             list(editor.edits([change]))
@@ -122,7 +125,7 @@ def _changes(finding: Finding) -> tuple[Change, ...]:
 
 
 def _by_path(findings: Iterable[Finding]) -> dict[str, list[Change]]:
-    """The changes that fix `findings` by file, each once, in order."""
+    """Return the changes that fix `findings` by file, each once, in order."""
     found: dict[str, list[Change]] = {}
     for finding in findings:
         for change in _changes(finding):

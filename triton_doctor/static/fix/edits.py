@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class OwnedEdit(NamedTuple):
-    """An edit, and the changes that ask for it."""
+    """An edit, and the changes that it implements."""
 
     edit: Edit
     changes: frozenset[Change]
@@ -44,12 +44,12 @@ class Editor:
     """Edits one file."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises CannotEditError for a file that cannot be edited at all."""
+        """Raises CannotEditError if the file cannot be edited at all."""
         self.text = Text(data)
         self._tree = Tree(self.text)
 
     def edits(self, changes: Sequence[Change]) -> Iterator[OwnedEdit]:
-        """The edits that make `changes`. Those of one list are made together. Raises CannotEditError(why)."""
+        """Yield the edits for `changes`; changes of one list are combined. Raises CannotEditError with the reason."""
         groups = _DroppedItems()
         for change in dict.fromkeys(changes):
             for edit in self._of(change, groups):
@@ -152,7 +152,7 @@ class Editor:
         raise CannotEditError("the list is not spelled out there")
 
     def _added(self, span: Span, option: str, names: Sequence[str]) -> Edit:
-        """`names` in the list of the decorator at `span`, which may have none so far, or no arguments at all."""
+        """Return the edit that adds `names` to a list of the decorator at `span`, which may not exist yet."""
         _, end = self.text.bounds(span)
         items = ", ".join(f'"{name}"' for name in names)
         if self.text.text[end - 1] != ")":
@@ -180,29 +180,29 @@ class Editor:
 
 
 class _DroppedItems:
-    """What goes out of each list, gathered before edits are made: neighbours that go share their commas."""
+    """The items to remove from each list, collected first: neighbours share their commas."""
 
     def __init__(self) -> None:
         self.codes: defaultdict[Span, dict[str, Change]] = defaultdict(dict)
         self.added: defaultdict[tuple[Span, str], list[tuple[str, Change]]] = defaultdict(list)
-        self.bare: set[cst.CSTNode] = set()  # decorators that go without brackets where nothing is left in them
+        self.bare: set[cst.CSTNode] = set()  # decorators that lose their brackets if nothing is left in them
         self._items: dict[cst.CSTNode, Sequence[tuple[int, int]]] = {}
         self._dropped: defaultdict[cst.CSTNode, dict[int, set[Change]]] = defaultdict(dict)
         self._owners: dict[cst.CSTNode, tuple[cst.CSTNode, Sequence[tuple[int, int]], int]] = {}
 
     def drop(self, container: cst.CSTNode, items: Sequence[tuple[int, int]], number: int, change: Change) -> None:
-        """Item `number` of `container` goes."""
+        """Remove item `number` of `container`."""
         self._items[container] = items
         self._dropped[container].setdefault(number, set()).add(change)
 
     def empties(
         self, container: cst.CSTNode, owner: cst.CSTNode, items: Sequence[tuple[int, int]], number: int
     ) -> None:
-        """Where all of `container` goes, item `number` of `owner` goes instead."""
+        """If all items of `container` are removed, remove item `number` of `owner` instead."""
         self._owners[container] = (owner, items, number)
 
     def lists(self) -> Iterator[tuple[cst.CSTNode, Sequence[tuple[int, int]], dict[int, set[Change]]]]:
-        """Each list, its items, and those of them that go."""
+        """Yield each list, its items, and those to remove."""
         for container, (owner, items, number) in self._owners.items():
             dropped = self._dropped[container]
             if len(dropped) == len(self._items[container]):
@@ -231,7 +231,7 @@ def _is_item(value: cst.BaseExpression, change: DropListed) -> bool:
 
 
 def _counts_positions(call: cst.Call) -> bool:
-    """Whether a list among the arguments holds numbers, which are places of parameters."""
+    """Return whether a list among the arguments holds numbers, which are positions of parameters."""
     lists = [one.value for one in call.args if one.keyword and one.keyword.value.startswith("do_not_specialize")]
     return any(
         not isinstance(listed, cst.List | cst.Tuple)

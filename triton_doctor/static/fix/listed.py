@@ -1,4 +1,4 @@
-"""Items to go out of a list in brackets, to edits: with their commas, and the whole lines that hold nothing else."""
+"""Removes items from a bracketed list, with their commas, and with whole lines that hold nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.fix.text import Text
 
-# A reason ends with the line, or where the next comment begins.
+# A reason ends with the line, or before the next comment.
 _REASON = re.compile(r"[^\r\n#]*")
 
 _REST_OF_LINE = re.compile(r"[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
@@ -22,7 +22,7 @@ _COMMA = re.compile(r"\s*,")
 
 
 def drop_items(text: Text, items: Sequence[tuple[int, int]], dropped: frozenset[int]) -> Iterator[Edit]:
-    """The edits that take the items numbered in `dropped` out of `items`, the bounds of all of them in order."""
+    """Yield the edits that remove the items numbered in `dropped`; `items` are the bounds of all items in order."""
     first = 0
     while first < len(items):
         if first not in dropped:
@@ -36,7 +36,7 @@ def drop_items(text: Text, items: Sequence[tuple[int, int]], dropped: frozenset[
 
 
 def _stretch(text: Text, items: Sequence[tuple[int, int]], first: int, last: int) -> tuple[int, int]:
-    """What goes with the items from `first` to `last`."""
+    """Return the range to remove with the items `first` to `last`."""
     start, end = items[first][0], items[last][1]
     line = text.line_start(start)
     begins_line = not text.text[line:start].strip()
@@ -56,7 +56,7 @@ def _stretch(text: Text, items: Sequence[tuple[int, int]], first: int, last: int
 
 
 def drop_codes(text: Text, span: Span, codes: frozenset[str]) -> Edit:
-    """Take `codes` out of the directive at `span`; with its last code it goes itself, reason and all."""
+    """Return the edit that removes `codes` from the directive at `span`; with the last code, the whole directive."""
     start, end = text.bounds(span)
     found = COMMENT.fullmatch(text.text, start, end)
     if found is None or found["inner"] is None:

@@ -1,4 +1,4 @@
-"""Files to fixed files: find, plan, edit, and again, until nothing that may be fixed is left."""
+"""Fixes a workspace in rounds of find, plan and edit, until nothing fixable is left."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.sources.workspace import Workspace
 
-# A fix may bring another about, a comment that silences nothing any more for one. More rounds than this are a circle.
+# A fix may enable another, such as the removal of an unused directive. More rounds than this are a cycle.
 _MOST_ROUNDS = 10
-# Rules whose fixes of one parameter stand in each other's way.
+# Rules whose fixes for one parameter conflict.
 _OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD203", "TRD204"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """What was `made`, what was `left` and why, the `files` so edited, and what `scan` finds in them."""
+    """The findings `made` and `left` (with reasons), the edited `files`, and the `scan` of the result."""
 
     scan: Scan
     made: tuple[Finding, ...]
@@ -44,10 +44,10 @@ def fix(
     on_progress: Callable[[int], None] = lambda done: None,
     cache: ScanStore | None = None,
 ) -> Fixed:
-    """Fix what is asked for of `workspace` in memory, the unsafe way too where `unsafe`.
+    """Fix what the user selected in `workspace`, in memory; with unsafe fixes if `unsafe`.
 
-    Left as it is: what `narrow` takes out, what is named `without`, what is less severe than what the settings call a
-    failure, and each file that is no longer the one that was scanned.
+    Skips what `narrow` removes, what `without` names, what is less severe than the setting `fail_on`, and files that
+    changed since the scan.
     """
     settings = workspace.settings
     current = {file.shown: file for file in workspace.files}
@@ -59,7 +59,7 @@ def fix(
         settings=settings,
         cwd=workspace.base,
         projects=workspace.projects,
-        asked=workspace.asked,
+        report_paths=workspace.report_paths,
         weigh=weigh,
         cache=cache,
     )
@@ -71,7 +71,7 @@ def fix(
         wanted = [one for one in fixable if name_of(one) not in without and name_of(one) not in others]
         if not wanted:
             break
-        from triton_doctor.static.fix.apply import Workbench  # and libcst with it
+        from triton_doctor.static.fix.apply import Workbench  # also imports libcst
 
         applied = Workbench(found.source_of).apply(_one_a_parameter(wanted))
         left.update((name_of(one), (one, why)) for one, why in applied.left)
@@ -96,13 +96,13 @@ def fix(
 
 
 def name_of(finding: Finding) -> tuple[str, ...]:
-    """What tells a finding from another, whatever lines have moved."""
+    """Return what identifies a finding when lines move."""
     facts = finding.facts
     return (finding.code, finding.path, facts.kernel or "", facts.parameter or "", finding.message)
 
 
 def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
-    """The first of each parameter; what another rule has to say of it may be settled by that."""
+    """Return the first finding for each parameter; its fix may settle the others."""
     taken = set[tuple[str, int, str]]()
     chosen = []
     for finding in sorted(findings, key=lambda one: (one.code, one.order)):

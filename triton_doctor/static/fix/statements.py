@@ -1,4 +1,4 @@
-"""Statements that set a variable, to the edits that delete them, with an import that nothing else uses."""
+"""Removes statements that set a variable, with an import that nothing else uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def drop_statement(text: Text, tree: Tree, change: DropStatement) -> Iterator[Edit]:
-    """Delete the line of the statement; `pass` takes its place where it is all that a block holds."""
+    """Yield the edits that remove the statement's line; `pass` replaces it if it is alone in its block."""
     start, end = text.bounds(change.span)
     line, node = _statement(tree, start, end)
     if not _sets(node, change.variable):
@@ -34,7 +34,7 @@ def drop_statement(text: Text, tree: Tree, change: DropStatement) -> Iterator[Ed
 
 
 def _statement(tree: Tree, start: int, end: int) -> tuple[cst.SimpleStatementLine, cst.BaseSmallStatement]:
-    """The statement whose target or call stands from `start` to `end`, alone in its line."""
+    """Return the statement whose target or call spans `start` to `end`, alone on its line."""
     for line in tree.of(cst.SimpleStatementLine):
         if len(line.body) != 1:
             continue
@@ -49,7 +49,7 @@ def _statement(tree: Tree, start: int, end: int) -> tuple[cst.SimpleStatementLin
 
 
 def _sets(node: cst.BaseSmallStatement, variable: str) -> bool:
-    """Whether the statement names the variable itself: a knob, or a string."""
+    """Return whether the statement names the variable: a knob or a string."""
     match node:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute())]):
             return True
@@ -73,7 +73,7 @@ def _is_alone_in_block(tree: Tree, line: cst.SimpleStatementLine) -> bool:
 
 
 def _line(text: Text, tree: Tree, line: cst.SimpleStatementLine) -> Edit:
-    """The whole line, and the blank one after it where one stands before it too."""
+    """Return the edit for the whole line, and for the blank line after it if one is before it too."""
     start, end = tree.bounds(line)
     first, last = text.line_start(start), text.line_end(end)
     before = text.text[text.line_start(max(first - 1, 0)) : first]
@@ -84,7 +84,7 @@ def _line(text: Text, tree: Tree, line: cst.SimpleStatementLine) -> Edit:
 
 
 def _names(node: cst.CSTNode) -> Iterator[cst.Name]:
-    """The names that an expression reads, those of attributes and keywords left out."""
+    """Yield the names that an expression reads, without attributes and keywords."""
     match node:
         case cst.Name():
             yield node
@@ -103,7 +103,7 @@ def _is_imported(tree: Tree, name: cst.Name) -> bool:
 
 
 def _drop_import(text: Text, tree: Tree, name: str) -> Iterator[Edit]:
-    """Delete the one import, at the top level, that binds `name`."""
+    """Yield the edits that remove the only top-level import that binds `name`."""
     found = []
     for line in tree.of(cst.SimpleStatementLine):
         match line.body:

@@ -1,4 +1,4 @@
-"""Bytes to text and back without loss, positions in a text to offsets, and two texts to a unified diff."""
+"""Lossless conversion of bytes to text and back, positions to offsets, and unified diffs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 class Edit(NamedTuple):
-    """The characters from `start` to `end` become `text`."""
+    """Replaces the characters from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -29,10 +29,10 @@ class Edit(NamedTuple):
 
 
 class Text:
-    """The text of one Python file. Line ends stay as they are; a byte order mark is kept apart."""
+    """The text of one Python file. Line ends stay as they are; a byte order mark is kept separately."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises CannotEditError where `data` does not come out of its own decoding as it went in."""
+        """Raises CannotEditError if decoding and encoding `data` does not restore it."""
         self._mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         body = data[len(self._mark) :]
         try:
@@ -46,7 +46,7 @@ class Text:
         self._starts = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     def offset(self, line: int, column: int) -> int:
-        """Where `line` and `column` are, counted from 1 and 0."""
+        """Return the offset of `line` (from 1) and `column` (from 0)."""
         if line > len(self._starts):
             raise CannotEditError("the file is shorter than it was")
         return self._starts[line - 1] + column
@@ -57,34 +57,34 @@ class Text:
         return len(self._starts)
 
     def between(self, first: int, last: int) -> str:
-        """The lines from `first` to `last`, with their ends."""
+        """Return the lines `first` to `last`, with line ends."""
         return self.text[self._starts[first - 1] : self._starts[last] if last < len(self._starts) else None]
 
     def bounds(self, span: Span) -> tuple[int, int]:
-        """The offsets of `span`."""
+        """Return the offsets of `span`."""
         return self.offset(span.line, span.column - 1), self.offset(span.end_line, span.end_column - 1)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column of `offset`, both counted from 1."""
+        """Return line and column of `offset`, both from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def line_start(self, offset: int) -> int:
-        """The beginning of the line that holds `offset`."""
+        """Return the start of the line that holds `offset`."""
         return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
 
     def line_end(self, offset: int) -> int:
-        """Behind the line end that follows `offset`."""
+        """Return the offset after the line end that follows `offset`."""
         found = _NEWLINE.search(self.text, offset)
         return found.end() if found else len(self.text)
 
     def newline(self, offset: int) -> str:
-        """The line end that is used at `offset`."""
+        """Return the line end used at `offset`."""
         found = _NEWLINE.search(self.text, offset)
         return found[0] if found else "\n"
 
     def spliced(self, edits: Iterable[Edit]) -> bytes:
-        """The file with `edits` made, which do not overlap."""
+        """Return the file with `edits` applied; they must not overlap."""
         parts, done = [], 0
         for edit in sorted(edits):
             parts += [self.text[done : edit.start], edit.text]
@@ -93,22 +93,22 @@ class Text:
 
 
 class CannotEditError(Exception):
-    """Why an edit is left undone, as the end of a sentence."""
+    """The reason why an edit is not made, as the end of a sentence."""
 
 
-# The C escapes that git and patch read in the names of a diff.
+# C escapes, as git and patch read them in file names of a diff.
 _ESCAPES = [chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in range(256)]
 _LINE = re.compile(r"[^\n]*\n|[^\n]+$")
 
 
 def unified_diff(path: str, before: bytes, after: bytes) -> str:
-    """The diff of the file at `path`."""
+    """Return the diff of the file at `path`."""
     old, new = (path, path) if path.startswith("/") else (f"a/{path}", f"b/{path}")
     return "".join(_ended(difflib.unified_diff(_lines(before), _lines(after), _quote(old), _quote(new))))
 
 
 def _quote(name: str) -> str:
-    """`name` as git writes it where it has line ends, quotes, other control characters or bytes that are no text."""
+    """Return `name` quoted as git does, if it contains line ends, quotes, control characters or undecodable bytes."""
     if name.isprintable() and '"' not in name and "\\" not in name:
         return name
     return '"' + "".join(map(_ESCAPES.__getitem__, os.fsencode(name))) + '"'

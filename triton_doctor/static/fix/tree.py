@@ -1,4 +1,4 @@
-"""Spans of the facts to the nodes of libcst that stand there."""
+"""Spans to the nodes of libcst at these positions."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ Node = TypeVar("Node", bound=cst.CSTNode)
 
 
 class Tree:
-    """The syntax tree of one file, and where its nodes are.
+    """The syntax tree of one file, with positions of nodes.
 
-    libcst takes 0.2 s for a file of a thousand lines, most of it to place the nodes: of a span, only the statement of
-    the top level that holds it is parsed.
+    libcst takes 0.2 s for a thousand lines, mostly to compute positions; so for a span, only the top-level statement
+    around it is parsed.
     """
 
     def __init__(self, text: Text) -> None:
-        """Nothing is parsed by libcst yet."""
+        """Nothing is parsed yet."""
         self._text = text
         self._bounds: dict[cst.CSTNode, tuple[int, int]] = {}
         self._parsed: dict[tuple[int, int], tuple[cst.CSTNode, ...]] = {}
 
     @cached_property
     def _statements(self) -> Sequence[tuple[int, int]]:
-        """The first and the last line of each statement of the top level; none where two share a line."""
+        """The first and last line of each top-level statement; empty if two share a line."""
         try:
             lines = statement_lines(self._text.text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -44,14 +44,14 @@ class Tree:
         return lines if all(before[1] < after[0] for before, after in pairwise(lines)) else ()
 
     def _around(self, span: Span) -> tuple[cst.CSTNode, ...]:
-        """The nodes of the statement that holds `span`; of the whole file where that is not clear."""
+        """Return the nodes of the statement that contains `span`; of the whole file if that is ambiguous."""
         for first, last in self._statements:
             if first <= span.line and span.end_line <= last:
                 return self._parse(first, last)
         return self._parse(1, self._text.lines)
 
     def _parse(self, first: int, last: int) -> tuple[cst.CSTNode, ...]:
-        """The nodes of the lines from `first` to `last`. Raises CannotEditError where libcst does not parse them."""
+        """Return the nodes of the lines `first` to `last`. Raises CannotEditError if libcst cannot parse them."""
         if (first, last) not in self._parsed:
             source = self._text.between(first, last)
             try:
@@ -73,7 +73,7 @@ class Tree:
         return self._parsed[first, last]
 
     def bounds(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Where `node` begins and ends. A parameter ends with its default."""
+        """Return start and end offset of `node`. A parameter includes its default."""
         if isinstance(node, cst.Param):
             last = node.default or node.annotation or node.name
             return self._bounds[node.name][0], self._end(last)
@@ -90,15 +90,15 @@ class Tree:
         return end
 
     def of(self, kind: type[Node]) -> Iterator[Node]:
-        """Every node of that kind in the file, in no order."""
+        """Yield every node of that kind in the file, in no particular order."""
         return (node for node in self._parse(1, self._text.lines) if isinstance(node, kind))
 
     def within(self, kind: type[Node], span: Span) -> Iterator[Node]:
-        """Every node of that kind in the statement of the top level that holds `span`, in no order."""
+        """Yield every node of that kind in the top-level statement around `span`, in no particular order."""
         return (node for node in self._around(span) if isinstance(node, kind))
 
     def at(self, kind: type[Node], span: Span) -> Node:
-        """The node of that kind that spans `span`."""
+        """Return the node of that kind with exactly that span."""
         wanted = self._text.bounds(span)
         for node in self.within(kind, span):
             if self._bounds[node] == wanted:
@@ -106,7 +106,7 @@ class Tree:
         raise CannotEditError("it is written in an unusual way")
 
     def param(self, span: Span) -> tuple[cst.FunctionDef, cst.Param]:
-        """The parameter that begins where `span` does, and its function."""
+        """Return the parameter that begins where `span` does, and its function."""
         start, _ = self._text.bounds(span)
         for function in self.within(cst.FunctionDef, span):
             parameters = function.params
@@ -116,7 +116,7 @@ class Tree:
         raise CannotEditError("it is written in an unusual way")
 
     def argument(self, call: cst.Call, span: Span) -> cst.Arg:
-        """The argument of `call` whose value holds `span`."""
+        """Return the argument of `call` whose value contains `span`."""
         start, end = self._text.bounds(span)
         for argument in call.args:
             first, last = self._bounds[argument]
@@ -125,7 +125,7 @@ class Tree:
         raise CannotEditError("it is written in an unusual way")
 
     def arguments(self, call: cst.Call) -> Sequence[tuple[int, int]]:
-        """Where the arguments of `call` are, in order."""
+        """Return the bounds of the arguments of `call`, in order."""
         return [self._bounds[argument] for argument in call.args]
 
 

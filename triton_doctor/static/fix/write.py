@@ -1,4 +1,4 @@
-"""Edited files to disk: each at once or not at all, and none that changed since it was read."""
+"""Writes edited files atomically, except files that changed since they were read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Edited(NamedTuple):
-    """A file as it was read, and as it is to be."""
+    """A file before and after editing."""
 
     path: Path
     before: bytes
@@ -24,9 +24,9 @@ class Edited(NamedTuple):
 
 
 def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Write `files`; give those that were left alone, because they had changed meanwhile or belong to one that had.
+    """Write `files`. Return those skipped, because they or files of the same fix had changed.
 
-    `together` are the files of each fix: half of one is never left behind. Raises OSError for what cannot be written.
+    `together` are the files of each fix, which are written all or not at all. Raises OSError if one cannot be written.
     """
     for file in files.values():
         if not os.access(file.path, os.W_OK):
@@ -45,14 +45,14 @@ def write_all(files: Mapping[str, Edited], together: Iterable[Sequence[str]]) ->
 
 
 def _with_their_groups(left: set[str], groups: Iterable[frozenset[str]]) -> set[str]:
-    """`left` with all files that share a fix with one of them."""
+    """Return `left` with all files that share a fix with one of them."""
     while any(group & left and not group <= left for group in groups):
         left = left.union(*(group for group in groups if group & left))
     return left
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Whether `data` is what lies at `path`; not where the file went away."""
+    """Return whether `data` is the content of `path`; False if the file vanished."""
     try:
         return read_regular_file(path) == data
     except OSError:
@@ -60,10 +60,10 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _replaced(path: Path, before: bytes, after: bytes) -> bool:
-    """Put `after` in place of `before` at `path`, or where it links to, with the mode that it has.
+    """Replace the content of `path`, or of its link target, by `after`, keeping its mode.
 
-    Does nothing where something else lies there, which is looked at once more right before. A file with several names
-    is written in place, so that it stays one file.
+    Does nothing if the content is not `before`, which is checked again right before. A file with several names is
+    written in place, so that it stays one file.
     """
     target = os.path.realpath(path)
     status = os.stat(target)  # noqa: PTH116
@@ -84,7 +84,7 @@ def _replaced(path: Path, before: bytes, after: bytes) -> bool:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         if isinstance(error, OSError):
-            error.filename = str(path)  # that of a full disk has none, others name the temporary file
+            error.filename = str(path)  # the error of a full disk has no name; others name the temporary file
         raise
     return True
 

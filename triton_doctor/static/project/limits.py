@@ -1,7 +1,6 @@
-"""How far names, values and calls are followed: the one table of limits, and the one rule for cycles.
+"""How far names, values and calls are followed: the table of limits, and the evaluation of queries with cycles.
 
-Launches are linked to kernels, and values, literals and integers are evaluated, across assignments and calls.
-Each of these queries stops where this module says.
+Linking launches, and evaluating values, literals and integers, all stop at these limits.
 """
 
 from __future__ import annotations
@@ -15,69 +14,77 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Other = TypeVar("Other")
 
-# A size passes through few functions between its source and a kernel; each level multiplies the work.
+# Depth of calls. A size passes through few functions between its source and a kernel; each level multiplies the work.
 MOST_DEPTH = 5
-# So many callers tell how often an argument changes; a helper that is called from hundreds of places is not read on.
+# Callers of a function. So many show how often an argument changes; helpers with hundreds of callers are not followed
+# further.
 MOST_CALLERS = 16
-# A name that is stored in so many places, `weight` or `device`, is everybody's.
+# Stores to an attribute. A name with more of them, such as `weight` or `device`, belongs to too many classes.
 MOST_STORES = 64
-# A kernel or a literal passes through few names and `__init__` files; each may have several definitions.
+# Steps by name. A kernel or a literal passes through few names and `__init__` files; each may have several definitions.
 MOST_NAMES = 8
-# A measured call launches a kernel, or waits for one, through a wrapper or two; each may call a hundred functions.
+# Depth of measured calls. They launch a kernel, or wait for one, through a wrapper or two; each may call a hundred
+# functions.
 MOST_WRAPPERS = 3
-# Behind every position of a question.
+# Greater than any position of a query.
 _NOWHERE = 1 << 30
 
 
 class Evaluations:
-    """What is being evaluated. A question that leads back to itself gets the answer that its asker gives for that."""
+    """Evaluates queries that may lead back to themselves. Results are cached unless they depend on such a cycle.
+
+    A query is identified by a key. It is active while it is being evaluated; its position is the number of active
+    queries below it on the stack.
+    """
 
     def __init__(self) -> None:
-        """Nothing is being evaluated."""
-        self._active: dict[Hashable, int] = {}  # questions that wait for their answers, with their positions
-        self._answers: dict[Hashable, object] = {}
-        self._led_back = _NOWHERE  # the first of these positions that some later question led back to
+        """Start without active queries."""
+        self._active: dict[Hashable, int] = {}  # active queries, with their positions
+        self._results: dict[Hashable, object] = {}
+        self._lowest_cycle = _NOWHERE  # the lowest position that a query above it led back to
 
-    def once(self, key: Hashable, answer: Callable[[], Answer], otherwise: Other) -> Answer | Other:
-        """`answer()` to the question that `key` names; `otherwise` where that question is being answered already."""
+    def guard(self, key: Hashable, compute: Callable[[], Answer], on_cycle: Other) -> Answer | Other:
+        """Return `compute()`, with the query `key` active meanwhile; `on_cycle` if it is active already."""
         position = self._active.get(key)
         if position is not None:
-            self._led_back = min(self._led_back, position)
-            return otherwise
+            self._lowest_cycle = min(self._lowest_cycle, position)
+            return on_cycle
         self._active[key] = len(self._active)
         try:
-            return answer()
+            return compute()
         finally:
             del self._active[key]
 
-    def follow(self, answer: Callable[[], Answer]) -> tuple[Answer, bool]:
-        """`answer()`, and whether it is whole: nothing below it led back to a question that waits for this one."""
-        before, self._led_back = self._led_back, _NOWHERE
-        is_whole = False
+    def track(self, compute: Callable[[], Answer]) -> tuple[Answer, bool]:
+        """Return `compute()`, and whether it is complete: it did not lead back to a query that is still active."""
+        before, self._lowest_cycle = self._lowest_cycle, _NOWHERE
+        is_complete = False
         try:
-            found = answer()
-            is_whole = self._led_back >= len(self._active)
+            result = compute()
+            is_complete = self._lowest_cycle >= len(self._active)
         finally:
-            self._led_back = before if is_whole else min(before, self._led_back)
-        return found, is_whole
+            self._lowest_cycle = before if is_complete else min(before, self._lowest_cycle)
+        return result, is_complete
 
-    def keep(self, key: Hashable, answer: Callable[[], Answer]) -> Answer:
-        """`answer()`, kept where it is whole."""
-        if key in self._answers:
-            return cast("Answer", self._answers[key])
-        found, is_whole = self.follow(answer)
-        if is_whole:
-            self._answers[key] = found
-        return found
+    def memoize(self, key: Hashable, compute: Callable[[], Answer]) -> Answer:
+        """Return `compute()`, cached under `key` if it is complete."""
+        if key in self._results:
+            return cast("Answer", self._results[key])
+        result, is_complete = self.track(compute)
+        if is_complete:
+            self._results[key] = result
+        return result
 
-    def answer(self, key: Hashable, answer: Callable[[], Answer], *, neutral: Other, beyond: Other) -> Answer | Other:
-        """`answer()`, kept where it is whole; `beyond` where MOST_NAMES questions led to this one.
+    def evaluate(
+        self, key: Hashable, compute: Callable[[], Answer], *, on_cycle: Other, beyond_limit: Other
+    ) -> Answer | Other:
+        """Return `compute()`, cached if it is complete; `beyond_limit` if MOST_NAMES queries are active.
 
-        `neutral` where the question led to itself: what adds nothing to the other answers.
+        `on_cycle` is the result of a query that leads to itself: a value that adds nothing to the others.
         """
-        if key in self._answers:
-            return cast("Answer", self._answers[key])
+        if key in self._results:
+            return cast("Answer", self._results[key])
         if len(self._active) >= MOST_NAMES:
-            self._led_back = -1  # from elsewhere the way here may be shorter
-            return beyond
-        return self.keep(key, partial(self.once, key, answer, neutral))
+            self._lowest_cycle = -1  # incomplete: fewer queries may lead here from elsewhere
+            return beyond_limit
+        return self.memoize(key, partial(self.guard, key, compute, on_cycle))

@@ -1,9 +1,9 @@
-"""What the rules look at: a part of the scanned files, with the launches of its kernels."""
+"""The input of the rules: a part of the scanned files, with the launches of its kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
@@ -16,9 +16,15 @@ if TYPE_CHECKING:
     from triton_doctor.variables import Version
 
 
+class SupportsBool(Protocol):
+    """A truth value that is computed on access."""
+
+    def __bool__(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkedLaunch:
-    """A launch, where it is made, and the kernels that it may start: several where a condition chooses one."""
+    """A launch, where it is made, and the kernels that it may start: several if a condition chooses one."""
 
     module: Module
     function: Function
@@ -28,14 +34,14 @@ class LinkedLaunch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Project:
-    """What the checks look at: the files of `scope`, and all that their values lead to.
+    """The files of `scope`, and access to everything that their values depend on.
 
-    `modules` are those of the whole scan by path, each read when it is asked for. `launches` are those of the kernels
-    in `scope`, wherever they stand; `environment` the files of `scope` that set variables; `set_anywhere` the variables
-    that some file of the scan sets. `tests` tells which modules only test, `demonstrations` which measure or teach;
-    with `recognizes_trials`, so does a script that only tries its own kernels. `declared` are the names of values that
-    the user calls `fixed` or `per_call`. `triton_version` None is the newest; `pinned_triton` is the release line that
-    the project's requirements pin.
+    `modules` are all modules of the scan by path, each read on access. `launches` are the launches of kernels in
+    `scope`, in any file; `environment` the files of `scope` that set variables; `set_anywhere` the variables that some
+    file of the scan sets. `tests` are modules that only test, `demonstrations` modules that measure or teach; with
+    `recognizes_trials`, so are scripts that only try their own kernels, if the project `has_programs`: kernels in files
+    that are none of these. `declared` are names of values that the user declared `fixed` or `per_call`.
+    `triton_version` None is the newest; `pinned_triton` is the release line that the project's requirements pin.
     """
 
     scope: tuple[str, ...]
@@ -47,18 +53,19 @@ class Project:
     tests: Container[str] = frozenset()
     demonstrations: Container[str] = frozenset()
     recognizes_trials: bool = False
+    has_programs: SupportsBool = True
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
     pinned_triton: Version | None = None
 
     def subjects(self) -> Iterator[Module]:
-        """The modules of `scope`, in its order."""
+        """Yield the modules of `scope`, in its order."""
         for path in self.scope:
             module = self.modules.get(path)
             if module is not None:
                 yield module
 
     def kernels(self) -> Iterator[Kernel]:
-        """Every kernel of `scope`, by path and position."""
+        """Yield every kernel of `scope`, by path and position."""
         for module in self.subjects():
             yield from module.kernels

@@ -1,17 +1,18 @@
 """Python text to the intermediate representation: modules, functions, kernels and expressions.
 
-In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tree; of a file that may set environment
-variables a `Trace` too.
+In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tree; for a file that may set environment
+variables also a `Trace`.
 
-- An **expression** (`ir.Expr`) keeps what of Python's syntax decides how often a value changes. The rest is `Opaque`.
-- A **kernel** is a function that Triton compiles. What its body does with each parameter are its **uses**.
-- A **function** runs on the host. Its bindings, calls and launches, as the uses of a kernel, are read when they are
-  first asked for where the file is read as an **outline**: the text without the bodies of functions.
+- An **expression** (`ir.Expr`) keeps the part of Python's syntax that decides how often a value changes. Everything
+  else is `Opaque`.
+- A **kernel** is a function that Triton compiles. The **uses** of its parameters say what its body does with each.
+- A **function** runs on the host. Its contents are bindings, calls, stores and launches.
+- An **outline** is a text with functions reduced to headers; contents and uses are then parsed on first access.
 - A **launch** is `kernel[grid](arguments)`.
-- The **order** of an event in its function, and the **branch arms** around it, say which bindings it can see:
+- The **order** of an event in its function, and the **branch arms** around it, determine the bindings that reach it:
   `reaching_definitions`.
 - A **step** is one evaluation or assignment of a program, with all conditions, loops and `with` blocks around it. A
-  `Trace` has those of the whole file, and the place of every expression in them.
+  `Trace` has the steps of a whole file, with the span of every expression.
 
 Example: in a module that holds
 
@@ -20,4 +21,19 @@ Example: in a module that holds
 
 the function `run` has one `Launch` whose kernel is `Name("copy")`, whose grid is `TupleExpr((Const(1),))`, and whose
 argument `n` is `Call(Attr(Name("x"), "numel"), (), ())`.
+
+Files, in reading order:
+
+- `ir`: expressions. `module`, `function`: everything else that a file is read into.
+- `parse`: the pass: text to `Module`. `outline`, `pieces`: what keeps it fast and small.
+- `functions`, `function_body`, `conditions`: host functions, their statements, and the tests in them.
+- `lower`, `imports`, `printing`: expressions from syntax, full names, and back to text.
+- `reaching_definitions`: the assignments in force at an event.
+- `kernels`, `decorators`: which functions are kernels, and what their decorators say.
+- `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
+- `plain_parameters`, `steering`: further uses, computed only for fixes.
+- `trace`, `step`, `located`: the steps of a program.
+- `remarks`: annotations, comments and docstrings. `formatting`: text without layout.
+- `moved_lines`: edits that only move lines. `clocks`: calls that measure time.
+- `unreadable`: files that do not parse, TRD900.
 """

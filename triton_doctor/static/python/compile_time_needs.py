@@ -1,4 +1,4 @@
-"""Calls in a kernel to the arguments that Triton must know while it compiles, with the reason."""
+"""The arguments of calls in a kernel that Triton must know while it compiles, each with the reason."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Why a kernel needs a value while it compiles; of several reasons the first counts.
+# Why a kernel needs a value at compile time. If there are several reasons, the first in this order counts.
 BLOCK, UNROLLED, OTHER, BRANCH = "block", "unrolled", "other", "branch"
 REASONS = (BLOCK, UNROLLED, OTHER, BRANCH)
-# All arguments of these.
+# Functions that need all of their arguments at compile time.
 _WHOLE = {"arange": BLOCK, "static_range": UNROLLED, "static_assert": OTHER}
-# Of these, the shape: its position among the arguments of the function, and its keyword.
+# Functions that need their shape at compile time: the position of that argument, and its keyword.
 _SHAPED: dict[str, tuple[int, str]] = {
     "zeros": (0, "shape"),
     "full": (0, "shape"),
@@ -30,7 +30,10 @@ _KEYWORDS = {"dtype": OTHER, "num_stages": OTHER, "warp_specialize": OTHER, "axi
 
 
 def needs_of(call: ast.Call, callee: str | None) -> Iterable[tuple[ast.expr, str]]:
-    """The arguments of `call`, of a function with the last name `callee`, that must be known while compiling."""
+    """Return the arguments of `call` that are needed at compile time, with reasons.
+
+    `callee` is the function's last name.
+    """
     return _needs_of(call, callee) if call.keywords or callee in _NEEDING else ()
 
 
@@ -58,11 +61,11 @@ def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, st
 
 
 def needs_of_local(node: ast.AnnAssign) -> Iterator[tuple[ast.expr, str]]:
-    """What a local is made of that is declared a constexpr: `pids: tl.constexpr = n * 2`."""
+    """Yield the parts of a local that is declared a constexpr, such as `pids: tl.constexpr = n * 2`."""
     if node.value is not None and "constexpr" in ast.unparse(node.annotation):
         yield node.value, OTHER
 
 
 def _is_a_dtype_at_hand(value: ast.expr) -> bool:
-    """Whether it is `tl.float32` or `out.dtype.element_ty`, which Triton knows of whatever is stored."""
+    """Return whether `value` is `tl.float32` or `out.dtype.element_ty`, which Triton knows in any case."""
     return isinstance(value, ast.Attribute)

@@ -1,4 +1,4 @@
-"""Conditions of a host function: the main guard, flags, and blocks that a test expects to fail."""
+"""Tests in host functions: the main guard, flags, bounds on sizes, and blocks that a test expects to fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_main_guard(test: ast.expr | None) -> bool:
-    """Whether it is `__name__ == "__main__"`."""
+    """Return whether `test` is `__name__ == "__main__"`."""
     match test:
         case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]):
             return True
@@ -21,14 +21,14 @@ def is_main_guard(test: ast.expr | None) -> bool:
 
 
 def expects_error(context: ast.expr) -> bool:
-    """Whether it is `pytest.raises(...)` or `self.assertRaises(...)`."""
+    """Return whether `context` is `pytest.raises(...)` or `self.assertRaises(...)`."""
     func = context.func if isinstance(context, ast.Call) else None
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     return name in {"raises", "assertRaises", "assertRaisesRegex"}
 
 
 def catches_compile_error(handler: ast.ExceptHandler) -> bool:
-    """Whether it catches what Triton raises for a kernel that does not compile."""
+    """Return whether `handler` catches what Triton raises for a kernel that does not compile."""
     return handler.type is not None and any(
         "Compilation" in name or "CompileTime" in name
         for part in ast.walk(handler.type)
@@ -38,24 +38,24 @@ def catches_compile_error(handler: ast.ExceptHandler) -> bool:
     )
 
 
-# A flag that says whether a name is None: `mask is None`.
+# Suffix of the flag for a test of None, such as `mask is None`.
 _IS_NONE = " is None"
 
 
 def none_flag(name: str) -> str:
-    """The flag that says whether `name` is None."""
+    """Return the flag for "`name` is None"."""
     return name + _IS_NONE
 
 
 def name_in_flag(flag: str) -> str | None:
-    """The name of which `flag` says whether it is None; None for another flag."""
+    """Return the name that the flag `flag` compares with None; None for any other flag."""
     return flag.removesuffix(_IS_NONE) if flag.endswith(_IS_NONE) else None
 
 
 def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, bool]:
-    """A name or `self.name` that is true, or false, wherever `test` holds, or does not; the first there is.
+    """Return the first flag whose truth `test` implies if it `holds` (or does not), and that truth.
 
-    Where there is none, the flag of `mask is None`.
+    A flag is a name, `self.name`, or else `mask is None`. Returns (None, True) if there is no flag.
     """
     match test:
         case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot() | ast.Is() as op], comparators=[ast.Constant(None)]):
@@ -74,7 +74,7 @@ def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, boo
 
 
 def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
-    """The name of which `test` asks no more than that it is not None, where it `holds`, or does not."""
+    """Return the name for which `test`, if it `holds` (or does not), is exactly the test "is not None"."""
     match test:
         case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot() | ast.Is() as op], comparators=[ast.Constant(None)]):
             return name if isinstance(op, ast.IsNot) is holds else None
@@ -85,7 +85,7 @@ def given_name(test: ast.expr | None, *, holds: bool) -> str | None:
 
 
 class _HeldTest(NamedTuple):
-    """The test that a flag holds, made inside `arms`; `names` are those that it reads."""
+    """The test assigned to a flag inside `arms`; `names` are the names that it reads."""
 
     test: ast.expr
     arms: tuple[BranchArm, ...]
@@ -93,28 +93,28 @@ class _HeldTest(NamedTuple):
 
 
 class FlagTests:
-    """The flags of a function to the tests that they hold: `small = n <= 16`, and later `if small:`."""
+    """The tests assigned to the flags of a function: `small = n <= 16`, used later as `if small:`."""
 
     def __init__(self) -> None:
-        """No flag is assigned yet."""
+        """Start without flags."""
         self._tests: dict[str, _HeldTest] = {}
 
     def assign(self, name: str, value: ast.expr, arms: tuple[BranchArm, ...]) -> None:
-        """Take in `name = value` inside `arms`."""
+        """Record `name = value` inside `arms`."""
         if isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp):
             test = self.spell_out(value, arms)
             names = frozenset(one.id for one in ast.walk(test) if isinstance(one, ast.Name))
             self._tests[name] = _HeldTest(test, arms, names)
 
     def forget(self, name: str) -> None:
-        """Leave out what was said of `name`, which is bound anew."""
+        """Drop the test of `name`, which is bound to something else now."""
         for flag in [flag for flag, held in self._tests.items() if flag == name or name in held.names]:
             del self._tests[flag]
 
     def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
-        """`test`, made inside `arms`, with the tests that its flags hold in their place.
+        """Return `test`, which stands inside `arms`, with flags replaced by the tests assigned to them.
 
-        In a loop that the flag stands before, what it speaks of may have changed.
+        A flag assigned before a loop is not replaced inside it: the names in its test may have changed.
         """
         match test:
             case ast.Name(id=name) if name in self._tests:
@@ -131,14 +131,14 @@ class FlagTests:
 
 
 def name_of_rank(tensor: str) -> str:
-    """What tests call the number of axes of `tensor`."""
+    """Return the name under which bounds speak of the number of axes of `tensor`."""
     return f"{tensor}.ndim"
 
 
 class Bounded(NamedTuple):
-    """A name, or one axis of its shape, that is at most `high`, or one of `choices`, if none of `given` is None.
+    """A bound: a name, or one axis of its shape, is at most `high`, or one of `choices`.
 
-    It is `high` where it `is_equal`.
+    It is exactly `high` if `is_equal`. It holds only if none of the names `given` is None.
     """
 
     name: str
@@ -160,7 +160,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
-    """What a test which `holds`, or does not, says of names and of axes of shapes."""
+    """Yield the bounds on names and axes that `test` implies if it `holds`, or if it does not."""
     match test:
         case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
             for part in parts:
@@ -179,9 +179,9 @@ def limits_of(test: ast.expr, *, holds: bool) -> Iterator[Bounded]:
 
 
 def _limits_given(parts: list[ast.expr], *, holds: bool) -> Iterator[Bounded]:
-    """What is left of several tests, of which one holds, or does not, where the others only ask what is not None.
+    """Yield the bound from several tests of which only one is certain, if all others are "is not None" tests.
 
-    `if lengths is not None and batch != 1: raise` says that `batch` is 1 where there are lengths.
+    `if lengths is not None and batch != 1: raise` implies that `batch` is 1 if `lengths` is not None.
     """
     given = [given_name(part, holds=not holds) for part in parts]
     others = [part for part, name in zip(parts, given, strict=True) if name is None]
@@ -223,7 +223,7 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
 
 
 def _without_factor(node: ast.expr) -> tuple[ast.expr, int]:
-    """`n` and 4 of `n * 4`; the whole and 1 where no positive literal multiplies it."""
+    """Return `n` and 4 for `n * 4`; the whole expression and 1 if no positive literal multiplies it."""
     match node:
         case ast.BinOp(left=one, op=ast.Mult(), right=ast.Constant(value=int(factor))) if factor > 0:
             return one, factor
@@ -233,7 +233,7 @@ def _without_factor(node: ast.expr) -> tuple[ast.expr, int]:
 
 
 def _same_shape(tensor: str, sizes: ast.expr) -> Iterator[Bounded]:
-    """`x.shape == (batch, 1, width)`: each axis is as large as the size at its place."""
+    """Yield bounds from `x.shape == (batch, 1, width)`: each axis equals the size at its position."""
     if isinstance(sizes, ast.Call) and len(sizes.args) == 1:
         sizes = sizes.args[0]  # `torch.Size([batch, width])`
     if not isinstance(sizes, ast.Tuple | ast.List):
@@ -248,7 +248,7 @@ def _same_shape(tensor: str, sizes: ast.expr) -> Iterator[Bounded]:
 
 
 def _tensor_of_shape(node: ast.expr) -> str | None:
-    """`x` of `x.shape` and of `x.size()`."""
+    """Return `x` for `x.shape` and for `x.size()`."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr="shape"):
             return name
@@ -259,7 +259,7 @@ def _tensor_of_shape(node: ast.expr) -> str | None:
 
 
 def _is_computed(node: ast.expr) -> bool:
-    """Whether it is a name, an attribute of an object, or a sum or a product of such and of literals."""
+    """Return whether `node` is a name, an attribute, or a sum or product of those and literals."""
     match node:
         case ast.Name() | ast.Constant(value=int()):
             return True
@@ -276,7 +276,9 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _subject(node: ast.expr) -> tuple[str, int | None] | None:
-    """The name, and the axis where it is `x.shape[0]` or `x.size(0)`; of `x.dim()` the name for the rank of `x`."""
+    """Return the bounded name, with the axis for `x.shape[0]` and `x.size(0)`; for `x.dim()`, the name
+    of the rank of `x`.
+    """
     match node:
         case (
             ast.Attribute(value=ast.Name(id=name), attr="ndim")

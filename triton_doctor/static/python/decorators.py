@@ -1,4 +1,4 @@
-"""Decorators of a kernel to what they say: its tuning, its heuristics, and what `jit` is told of its parameters."""
+"""Decorators of a kernel: autotuning, heuristics, and the options of `jit` that name parameters."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Span
     from triton_doctor.static.python.imports import Imports
 
-# Options of a library's own tuner by which it compares a rounded key: triton has none that is called so.
+# Options by which tuners of other libraries compare a rounded key. Triton has no option of these names.
 _ROUNDING = frozenset({"nearest", "round", "rounded", "power", "bucket", "buckets"})
 
 
 def decorator_name(decorator: Expr) -> str:
-    """The dotted name of a decorator, called or not."""
+    """Return the dotted name of a decorator, called or not."""
     return dotted(decorator.func if isinstance(decorator, Call) else decorator) or "?"
 
 
 def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
-    """The parameters that are computed at each launch; `*` where a table made elsewhere says which."""
+    """Yield the parameters that are computed at each launch; `*` if the table is not spelled out."""
     for decorator, span in decorators:
         if not isinstance(decorator, Call) or decorator_name(decorator).rsplit(".", 1)[-1] != "heuristics":
             continue
@@ -56,9 +56,9 @@ def heuristics(decorators: Sequence[tuple[Expr, Span]]) -> Iterator[Heuristic]:
 def autotune(
     decorators: Sequence[tuple[Expr, Span]], imports: Imports, lists: Mapping[str, TupleExpr]
 ) -> Autotune | None:
-    """A decorator with `configs` and `key` tunes, whatever a library calls it.
+    """Return the tuning of a kernel: any decorator with `configs` and `key`, whatever its name.
 
-    `lists` are those of the module by name: `KEY = ["M", "N"]` and then `autotune(configs, key=KEY)`.
+    `lists` are the module's lists by name: `KEY = ["M", "N"]` and then `autotune(configs, key=KEY)`.
     """
     for decorator, span in decorators:
         if not isinstance(decorator, Call):
@@ -85,7 +85,7 @@ def autotune(
 
 
 def _rounds(named: dict[str | None, Expr]) -> bool:
-    """Whether a library's own tuner is told to compare rounded values: `nearest_power_of_two=True`."""
+    """Return whether a tuner of another library compares rounded values: `nearest_power_of_two=True`."""
     return any(
         option is not None and _ROUNDING & set(option.split("_")) and value not in (Const(False), Const(None))
         for option, value in named.items()
@@ -93,9 +93,10 @@ def _rounds(named: dict[str | None, Expr]) -> bool:
 
 
 def _as_they_are(key: tuple[str, ...], named: dict[str | None, Expr]) -> tuple[str, ...]:
-    """The names of a library's own tuner whose values it compares as they are.
+    """Return the key names that a tuner of another library compares exactly.
 
-    An argument that names something else for each name of the key, or that is called a strategy, puts them in buckets.
+    Other names are put in buckets: by a list with a word other than "default" at their position, or all of them by an
+    option with "strategy" in its name.
     """
     for option, value in named.items():
         if option == "key":
@@ -125,7 +126,7 @@ def _strings(expr: Expr | None) -> tuple[str, ...]:
 
 
 def _sets(configs: Expr | None) -> frozenset[str] | None:
-    """The names that `[Config({...}), ...]` gives values to; None where a config is made out of sight."""
+    """Return the parameters that `[Config({...}), ...]` sets; None if a config is not spelled out."""
     listed: tuple[Expr, ...]
     match configs:
         case TupleExpr(listed):
@@ -146,8 +147,11 @@ def _sets(configs: Expr | None) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def listed(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
-    """The parameters that a list of `jit` names by name or position; a number that is no position as it stands."""
+def read_listed_params(jit: Expr | None, keyword: str, params: tuple[Param, ...]) -> tuple[str, ...]:
+    """Return the parameters that a list in `jit` names.
+
+    An item may be a name or a position; a position out of range stays a number.
+    """
     if not isinstance(jit, Call):
         return ()
     listed = dict(jit.keywords).get(keyword)

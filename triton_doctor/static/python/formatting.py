@@ -1,4 +1,4 @@
-"""Python text to what of it a formatter leaves as it is."""
+"""Normalizes Python text, so that formatting it does not change the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAYOUT = frozenset(
 
 
 def normalize(text: str) -> str:
-    """Python text without what a formatter changes: space, comments, quotes, parentheses, trailing commas."""
+    """Return Python text without what a formatter changes: space, comments, quotes, parentheses, trailing commas."""
     if text.lstrip().startswith("#"):
         return " ".join(text.split())
     for parse in (_expression, _parameters, _statements):
@@ -41,7 +41,7 @@ def _expression(text: str) -> ast.AST:
 
 
 def _parameters(text: str) -> ast.AST:
-    """Also an argument with its name, which reads as a parameter with a default."""
+    """Parse a parameter list; it also accepts a keyword argument, which looks like a parameter with a default."""
     (function,) = ast.parse(f"def f(\n{text}\n): ...").body
     assert isinstance(function, ast.FunctionDef)
     return function.args
@@ -52,7 +52,7 @@ def _statements(text: str) -> ast.AST:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The tokens of what is no whole piece of syntax, such as a decorator or a comment."""
+    """Yield the tokens of a text that is no complete piece of syntax, such as a decorator or a comment."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):

@@ -1,4 +1,4 @@
-"""What reading yields of host functions: plain values that hold no syntax tree."""
+"""The representation of host functions: plain values that hold no syntax tree."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class BranchArm(NamedTuple):
-    """One arm of a branching statement: `side` of `sides`; a loop's body, which may not run, is 0 of 2.
+    """One arm of a branching statement: number `side` of `sides`. The body of a loop, which may not run, is 0 of 2.
 
-    `is_main` marks what runs where `__name__ == "__main__"`. `flag` is a name that has one truth in this arm, or
-    `name is None`, and `is_true` which. `given` is a name of which this arm asks no more than that it is not None.
-    `expects_error` marks what a test expects to fail; such an arm is the only one of its branch, and always runs.
+    `is_main` marks the main guard. `flag` is a name with a known truth in this arm (or "name is None"), and `is_true`
+    is that truth. `given` is a name for which the arm is exactly the test "is not None". `expects_error` marks a block
+    that a test expects to fail; it is the only arm of its branch and always runs.
     """
 
     branch: int
@@ -34,9 +34,9 @@ class BranchArm(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """`name = value`, the `order`th event of its function, inside `arms`, outermost first.
+    """`name = value`, event number `order` of its function, inside `arms`, outermost first.
 
-    `annotation` is the last name of `name: annotation = value`.
+    `annotation` is the last name of the annotation in `name: annotation = value`.
     """
 
     name: str
@@ -58,21 +58,32 @@ class Stored(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """`return value`."""
+    """`return value`, inside `arms`."""
 
     value: Expr
     order: int
     line: int
+    arms: tuple[BranchArm, ...]
+
+
+class BranchTest(NamedTuple):
+    """The test of an `if`, the `order`th event, inside `arms`; it `leaves` if its body ends in `return` or `raise`."""
+
+    test: Expr
+    order: int
+    arms: tuple[BranchArm, ...]
+    leaves: bool
 
 
 class AssertedBound(NamedTuple):
-    """What a test says of a name, or of its `axis`: it is at most `high`, or one of `choices`.
+    """A bound on a name, or on its `axis`, that a test implies: at most `high`, or one of `choices`.
 
-    It is `high` itself where it `is_equal`: `assert length == frames * size`.
-    `assert n <= 32` and `if n > 32: raise` hold from there on, `if n <= 32:` inside its own arm; all inside `arms`.
-    Where the function fails unless it holds, no program goes on that had another value before, either: `left` is the
-    last event before the test that may leave the way to it, by `return`, `break` or `continue`, 0 where none does; else
-    it is None.
+    It is exactly `high` if `is_equal`: `assert length == frames * size`. `assert n <= 32` and `if n > 32: raise` hold
+    from there on, `if n <= 32:` inside its own arm; all inside `arms`.
+
+    A test that must hold for the function to go on also bounds the value before it. Then `left` is the last event
+    before the test at which control may leave by `return`, `break` or `continue`; 0 if there is none. Otherwise `left`
+    is None.
     """
 
     axis: int | None
@@ -85,7 +96,7 @@ class AssertedBound(NamedTuple):
 
 
 class NoneTest(NamedTuple):
-    """What an assertion, or `if x is None: raise`, says of a name from there on: whether it `is_none`."""
+    """An assertion, or `if x is None: raise`: from there on the name `is_none`, or is not."""
 
     is_none: bool
     order: int
@@ -93,7 +104,7 @@ class NoneTest(NamedTuple):
 
 
 class CallSite(NamedTuple):
-    """A call that may reach a function of the project. `span` is known of calls without arguments alone."""
+    """A call that may reach a function of the project. `span` is only set for calls without arguments."""
 
     call: Call
     order: int
@@ -103,7 +114,7 @@ class CallSite(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """One argument of a launch: `name` is None for a positional one, and `**` for `**table`; `*items` holds a Star."""
+    """One argument of a launch. `name` is None for a positional one and `**` for `**table`; `*items` holds a Star."""
 
     name: str | None
     value: Expr
@@ -112,7 +123,10 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Launch:
-    """`kernel[grid](arguments)`; also `.run` and `.warmup`, whose `method` is that name and whose grid is a keyword."""
+    """`kernel[grid](arguments)`, or a call of `.run` or `.warmup`.
+
+    `method` is None for the first form. For the second it is the method's name, and the grid is a keyword.
+    """
 
     kernel: Expr
     grid: Expr | None
@@ -124,10 +138,10 @@ class Launch:
 
 
 class HostParam(NamedTuple):
-    """A parameter of a host function. `variadic` is `*`, `**` or nothing; `annotation` its source's last name.
+    """A parameter of a host function.
 
-    `items` is the last name of what its brackets hold: `int` of `list[int]`. `allows_none` where it has no annotation,
-    or one that says so: `Tensor | None`.
+    `variadic` is `*`, `**` or empty. `annotation` is the last name of the annotation, `items` that of its item type:
+    `int` for `list[int]`. `allows_none` is true without an annotation, or with one such as `Tensor | None`.
     """
 
     name: str
@@ -140,9 +154,10 @@ class HostParam(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a host function does, in the order of its text.
+    """The body of a host function, in the order of its text.
 
-    `unreachable` are the lines, first and last, of statements behind a `raise` or a `return`, of which nothing is read.
+    `tests` are those of each `if`, by the number of its branch.
+    `unreachable` are the first and last lines of statements after a `raise` or `return`; these are not read.
     """
 
     bindings: Mapping[str, tuple[Binding, ...]]
@@ -153,37 +168,38 @@ class Contents(NamedTuple):
     limits: Mapping[str, tuple[AssertedBound, ...]]
     none_tests: Mapping[str, tuple[NoneTest, ...]]
     globals: frozenset[str]
+    tests: Mapping[int, BranchTest]
     unreachable: tuple[tuple[int, int], ...] = ()
 
 
 class FunctionSource(Protocol):
-    """The text of a function. Few are asked for more than that."""
+    """The text of a function. Most functions are only searched as text and never parsed."""
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in it, but on lines of comments alone."""
+        """Return whether `word` occurs in it, not counting lines that hold only a comment."""
         ...
 
-    def times(self, sign: TextPattern) -> int:
-        """How often `sign` stands in it."""
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern`."""
         ...
 
-    def times_unreachable(self, sign: TextPattern) -> int:
-        """How often `sign` stands where the function never comes."""
+    def count_unreachable(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in unreachable statements."""
         ...
 
     @property
     def text(self) -> str:
-        """All of it, comments and docstring included."""
+        """Return all of it, with comments and docstring."""
         ...
 
     @property
     def file_docstring(self) -> str:
-        """The docstring of the file that it stands in; empty where there is none."""
+        """Return the docstring of its file; empty if there is none."""
         ...
 
     @property
     def contents(self) -> Contents:
-        """What it says; read when it is first asked for."""
+        """The parsed body; parsed on first access."""
         ...
 
 
@@ -192,15 +208,15 @@ class KernelDefinition(FunctionSource, Protocol):
 
     @property
     def uses(self) -> BodyUses:
-        """What its body does; read when it is first asked for."""
+        """The uses of its parameters; parsed on first access."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
-    """A function that runs on the host. The module's own top level is one, named `<module>`.
+    """A function that runs on the host. The module's top level is one too, named `<module>`.
 
-    `is_for_main` where it is defined under the main guard of its module.
+    `is_for_main` if it is defined under the main guard of its module.
     """
 
     name: str
@@ -215,54 +231,54 @@ class Function:
     is_for_main: bool = False
 
     def param(self, name: str) -> HostParam | None:
-        """Its parameter of that name; None where it has none."""
+        """Return its parameter called `name`; None if it has none."""
         return next((param for param in self.params if param.name == name), None)
 
     def binds(self, name: str) -> bool:
-        """Whether it has a parameter of that name, or assigns it."""
+        """Return whether `name` is one of its parameters or assigned in it."""
         return name in self.bindings or self.param(name) is not None
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in the text of the function, but on lines of comments alone."""
+        """Return whether `word` occurs in its text, not counting lines that hold only a comment."""
         return self.text.holds(word)
 
-    def shows(self, sign: TextPattern) -> bool:
-        """Whether `sign` stands in the text of the function."""
-        return self.text.times(sign) > 0
+    def matches(self, pattern: TextPattern) -> bool:
+        """Return whether `pattern` matches in its text."""
+        return self.text.count(pattern) > 0
 
     @property
     def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
-        """Assignments by the name that they bind."""
+        """Its assignments, by the name that they bind."""
         return self.text.contents.bindings
 
     @property
     def stored(self) -> tuple[Stored, ...]:
-        """Assignments to attributes and to entries."""
+        """Its assignments to attributes and entries."""
         return self.text.contents.stored
 
     @property
     def returns(self) -> tuple[Returned, ...]:
-        """What it may return."""
+        """Its `return` statements."""
         return self.text.contents.returns
 
     @property
     def calls(self) -> tuple[CallSite, ...]:
-        """Every call in it, launches among them."""
+        """Every call in it, including launches."""
         return self.text.contents.calls
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """Every subscripted call, and what else may launch a kernel."""
+        """Every subscripted call, and every other call that may launch a kernel."""
         return self.text.contents.launches
 
     @property
     def limits(self) -> Mapping[str, tuple[AssertedBound, ...]]:
-        """What its tests say of names, and of the axes of what they name."""
+        """The bounds that its tests imply, by the name that they bound."""
         return self.text.contents.limits
 
     @property
     def none_tests(self) -> Mapping[str, tuple[NoneTest, ...]]:
-        """What its tests say of names that may be None."""
+        """Its tests of names for None, by name."""
         return self.text.contents.none_tests
 
     @property
@@ -272,5 +288,5 @@ class Function:
 
     @property
     def may_launch(self) -> bool:
-        """Whether its text has a sign of a launch."""
+        """Return whether its text may contain a launch."""
         return self.holds(b"](") or (self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup(")))

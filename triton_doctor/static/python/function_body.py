@@ -1,4 +1,4 @@
-"""A host function's statements to its bindings, stores, returns, calls and launches, in the order they stand."""
+"""A host function's statements to its bindings, stores, returns, calls and launches, in order of the text."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from triton_doctor.static.python.function import (
     AssertedBound,
     Binding,
     BranchArm,
+    BranchTest,
     CallSite,
     Contents,
     Launch,
@@ -38,27 +39,27 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 _LAUNCHING_METHODS = frozenset({"run", "warmup"})
-# What the text of every launch has, but for one by a method.
+# Part of the text of every launch, except of a launch by a method.
 LAUNCH = b"]("
-# A subscript that is called, but for `table["key"](x)`, and for a link in a text.
+# A called subscript, but not `table["key"](x)`, and not a Markdown link.
 _LAUNCH_TEXT = re.compile(rb"\](?<![\"']\])\((?!https?:)")
 _METHOD_TEXTS = tuple(f".{name}(".encode() for name in sorted(_LAUNCHING_METHODS))
 
 
 def may_launch(data: bytes) -> bool:
-    """Whether a file that holds `data` may make what `Body` reads as a launch."""
+    """Return whether a file that holds `data` may contain something that `Body` reads as a launch."""
     by_method = b"grid" in data and any(text in data for text in _METHOD_TEXTS)
     return by_method or (LAUNCH in data and _LAUNCH_TEXT.search(data) is not None)
 
 
 class Body:
-    """Collects one function; nested definitions are handed back through `nested`, to be read on their own.
+    """Collects the contents of one function.
 
-    `for_main` has the lines of those that stand under a main guard.
+    Nested definitions go to `nested`, to be read on their own; `for_main` has the lines of those under a main guard.
     """
 
     def __init__(self, source: SourceText) -> None:
-        """Nothing is read yet: `read` the statements, then ask for the `contents`."""
+        """Start empty: `read` the statements, then call `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
         self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
@@ -74,13 +75,14 @@ class Body:
         self._limits: dict[str, list[AssertedBound]] = {}
         self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
+        self._tests: dict[int, BranchTest] = {}
         self._unreachable: list[tuple[int, int]] = []
         self._flags = FlagTests()
         self.nested: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, tuple[Expr, ...]]] = []
         self.for_main: set[int] = set()
 
     def contents(self) -> Contents:
-        """What was read so far."""
+        """Return everything that was read so far."""
         return Contents(
             bindings={name: tuple(bindings) for name, bindings in self._bindings.items()},
             stored=tuple(self._stored),
@@ -90,11 +92,12 @@ class Body:
             limits={name: tuple(limits) for name, limits in self._limits.items()},
             none_tests={name: tuple(tests) for name, tests in self._none_tests.items()},
             globals=frozenset(self._globals),
+            tests=self._tests,
             unreachable=tuple(self._unreachable),
         )
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
-        """Take in `statements`, after those read before; what stands behind a `raise` or `return` never runs."""
+        """Append `statements`. Statements after a `raise` or `return` are unreachable and skipped."""
         for index, statement in enumerate(statements):
             self._order += 1
             self._statement(statement)
@@ -103,13 +106,13 @@ class Body:
                 break
 
     def read_defaults(self, args: ast.arguments) -> None:
-        """Take in the defaults of the parameters, for the calls in them."""
+        """Append the calls in the defaults of the parameters."""
         for default in (*args.defaults, *args.kw_defaults):
             if default is not None:
                 self._lowering.lower(default)
 
     def release(self) -> None:
-        """Let go of the lowering, which knows this body: as a cycle the two would keep the tree in memory."""
+        """Break the reference cycle with the lowering, which would keep the syntax tree in memory."""
         del self._lowering, self._evaluate, self._flags
 
     def _statement(self, node: ast.stmt) -> None:
@@ -128,7 +131,6 @@ class Body:
                 if not isinstance(value, ast.Constant):
                     lower(value)
             case ast.If(test=test, body=body, orelse=orelse):
-                lower(test)
                 self._branch(body, orelse, test)
                 if isinstance(body[-1], ast.Raise | ast.Return):
                     self._limit(test, holds=False, raises=isinstance(body[-1], ast.Raise))
@@ -137,7 +139,7 @@ class Body:
             case ast.Return(value=value):
                 self._left = self._order
                 if value is not None:
-                    self._returns.append(Returned(lower(value), self._order, node.lineno))
+                    self._returns.append(Returned(lower(value), self._order, node.lineno, self._arms))
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, ast.BinOp(target, op, value), node.lineno)
             case ast.AnnAssign(target=target, value=value):
@@ -180,17 +182,17 @@ class Body:
     def _branch(self, body: list[ast.stmt], orelse: list[ast.stmt], test: ast.expr | None = None) -> None:
         self._branches += 1
         branch, outer = self._branches, self._arms
-        flag, given = decided_flag(test, holds=True), given_name(test, holds=True)
-        self._arms = (*outer, BranchArm(branch, 0, 2, False, is_main_guard(test), *flag, given))
         if test is not None:
-            self._limit(test, holds=True)
-        self.read(body)
-        if orelse:
-            flag, given = decided_flag(test, holds=False), given_name(test, holds=False)
-            self._arms = (*outer, BranchArm(branch, 1, 2, False, False, *flag, given))
-            if test is not None:
-                self._limit(test, holds=False)
-            self.read(orelse)
+            leaves = isinstance(body[-1], ast.Raise | ast.Return)
+            self._tests[branch] = BranchTest(self._evaluate(test), self._order, outer, leaves)
+        for side, statements in enumerate((body, orelse)):
+            if statements:
+                holds = side == 0
+                flag, given = decided_flag(test, holds=holds), given_name(test, holds=holds)
+                self._arms = (*outer, BranchArm(branch, side, 2, False, holds and is_main_guard(test), *flag, given))
+                if test is not None:
+                    self._limit(test, holds=holds)
+                self.read(statements)
         self._arms = outer
 
     def _guarded(self, body: list[ast.stmt], *, expects_error: bool) -> None:
@@ -243,7 +245,7 @@ class Body:
         self._bindings.setdefault(name, []).append(Binding(name, value, self._order, line, self._arms, annotation))
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
-        """Take in what a test which `holds`, or does not, says of names and axes."""
+        """Record the bounds that `test` implies if it `holds`, or if it does not."""
         left = self._left if raises else None
         for name, axis, high, choices, given, is_equal in limits_of(
             self._flags.spell_out(test, self._arms), holds=holds

@@ -1,4 +1,4 @@
-"""Host functions: their parameters at once, their contents when somebody asks for them."""
+"""Host functions: their parameters at once, their contents on first access."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import BodyUses
     from triton_doctor.static.sources.source_text import TextPattern
 
-Said = TypeVar("Said")
+Output = TypeVar("Output")
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Nested: TypeAlias = Definition | ast.ClassDef
 _DEFINING = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]", re.MULTILINE)
@@ -32,14 +32,14 @@ _FILE_DOCSTRING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*[rR]?(\"\"\"|''')(.*?)\
 
 
 class ModuleTree:
-    """A module, parsed; of some functions it has the header alone, and `whole` has the rest."""
+    """The syntax tree of a module. Some functions in it are only a header; `whole` parses the rest."""
 
     def __init__(
         self, parse: Callable[[], Iterator[Sequence[ast.stmt]]], source: SourceText, ends: Mapping[int, int]
     ) -> None:
-        """`parse` gives the statements of the top level, of one piece of the text after the other.
+        """`parse` yields the top-level statements, one piece of the text after the other.
 
-        `ends` are the last lines of the functions that have a header alone, by that of their `def`.
+        `ends` are the last lines of the functions that are only a header, by the line of their `def`.
         """
         self.pieces = parse
         self.source = source
@@ -47,15 +47,15 @@ class ModuleTree:
         self._whole: dict[int, Definition] = {}
 
     def last_line(self, node: Definition) -> int:
-        """The last line of the function."""
+        """Return the last line of the function."""
         return self._ends.get(node.lineno) or node.end_lineno or node.lineno
 
     def has_whole(self, node: Definition) -> bool:
-        """Whether it is all of the function, and no header."""
+        """Return whether `node` is the whole function and not just a header."""
         return node.lineno not in self._ends
 
     def whole(self, node: Definition) -> Definition:
-        """All of the function."""
+        """Return the whole function."""
         if self.has_whole(node):
             return node
         if node.lineno not in self._whole:
@@ -66,10 +66,10 @@ class ModuleTree:
 
 
 class FunctionText:
-    """The lines of `tree` that a function fills; those of its decorators are none of them."""
+    """The lines of a function in `tree`, without its decorators."""
 
     def __init__(self, tree: ModuleTree, node: Definition, contents: Contents | None = None) -> None:
-        """`contents` is None where they were not read yet; then they are read from the text, not from `node`."""
+        """`contents` is None to parse them from the text on first access, not from `node`."""
         self._source = tree.source
         self._first = node.lineno
         self._last = tree.last_line(node)
@@ -79,56 +79,56 @@ class FunctionText:
             self.contents = contents
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in it, but on lines of comments alone."""
+        """Return whether `word` occurs in it, not counting lines that hold only a comment."""
         return self._source.holds(word, self._start, self._end)
 
-    def times(self, sign: TextPattern) -> int:
-        """How often `sign` stands in it."""
-        return self._source.times(sign, self._start, self._end)
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern`."""
+        return self._source.count(pattern, self._start, self._end)
 
-    def times_unreachable(self, sign: TextPattern) -> int:
-        """How often `sign` stands behind a `raise` or a `return` of it."""
+    def count_unreachable(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in unreachable statements."""
         unreachable = self.contents.unreachable if self.holds(b"raise") or self.holds(b"return") else ()
-        return sum(self._source.times(sign, *self._source.bounds(*lines)) for lines in unreachable)
+        return sum(self._source.count(pattern, *self._source.bounds(*lines)) for lines in unreachable)
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return all of it."""
         return self._source.lines(self._first, self._last)
 
     @property
     def file_docstring(self) -> str:
-        """The docstring of the file that it stands in."""
+        """Return the docstring of its file."""
         return file_docstring(self._source)
 
     def defines_more(self) -> bool:
-        """Whether it may define functions or classes of its own."""
+        """Return whether it may define functions or classes itself."""
         words = self._source.text.count(b"def ", self._start, self._end) > 1 or self.holds(b"class ")
         return words and self._source.matches(_DEFINING, self._first + 1, self._last)
 
     @cached_property
     def contents(self) -> Contents:
-        """What it says; nothing where it turns out not to parse."""
+        """The parsed body; empty if it does not parse."""
         contents = self._read(_contents_of)
         return contents if contents is not None else Body(self._source).contents()
 
-    def _read(self, read: Callable[[Definition, SourceText], Said]) -> Said | None:
-        """What `read` makes of it; None where it turns out not to parse."""
+    def _read(self, read: Callable[[Definition, SourceText], Output]) -> Output | None:
+        """Return the result of `read`; None if the function does not parse."""
         try:
             return with_own_stack(self._parse, read)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self._source.unread.append(error)
             return None
 
-    def _parse(self, read: Callable[[Definition, SourceText], Said]) -> Said:
+    def _parse(self, read: Callable[[Definition, SourceText], Output]) -> Output:
         return read(parse_alone(self._source, self._first, self._last, indented=self._indented), self._source)
 
 
 class KernelText(FunctionText):
-    """The lines of a kernel. Its body is read at once where its tree is at hand, else when it is asked for."""
+    """The lines of a kernel. Its body is read at once if its tree exists, else on first access."""
 
     def __init__(self, tree: ModuleTree, node: Definition, read: Callable[[Definition, SourceText], BodyUses]) -> None:
-        """`read` tells what a body does."""
+        """`read` computes the uses from the body."""
         super().__init__(tree, node)
         self._read_uses = read
         if tree.has_whole(node):
@@ -136,7 +136,7 @@ class KernelText(FunctionText):
 
     @cached_property
     def uses(self) -> BodyUses:
-        """What its body does; nothing where it turns out not to parse."""
+        """The uses of its parameters; empty if it does not parse."""
         uses = self._read(self._read_uses)
         if uses is not None:
             return uses
@@ -144,47 +144,47 @@ class KernelText(FunctionText):
 
 
 class ModuleText:
-    """The top level of a module: `holds` looks at all of the file, since functions of it may stand anywhere."""
+    """The text of a module's top level. `holds` searches the whole file, since functions may stand anywhere in it."""
 
     __slots__ = ("_source", "contents")
 
     def __init__(self, source: SourceText, contents: Contents) -> None:
-        """What it says is read with the file."""
+        """The contents were read together with the file."""
         self._source = source
         self.contents = contents
 
     def holds(self, word: bytes) -> bool:
-        """Whether `word` stands anywhere in the file, but on lines of comments alone."""
+        """Return whether `word` occurs in the file, not counting lines that hold only a comment."""
         return self._source.holds(word, 0, len(self._source.text))
 
-    def times(self, sign: TextPattern) -> int:
-        """How often `sign` stands in the file."""
-        return self._source.times(sign, 0, len(self._source.text))
+    def count(self, pattern: TextPattern) -> int:
+        """Count the matches of `pattern` in the file."""
+        return self._source.count(pattern, 0, len(self._source.text))
 
-    def times_unreachable(self, sign: TextPattern) -> int:
-        """Zero: a file that raises on its way is not looked at."""
+    def count_unreachable(self, pattern: TextPattern) -> int:
+        """Return 0: unreachable statements of the top level are not tracked."""
         return 0
 
     @property
     def text(self) -> str:
-        """All of the file."""
+        """Return the whole file."""
         return self._source.lines(1, self._source.last_line)
 
     @property
     def file_docstring(self) -> str:
-        """The docstring of the file."""
+        """Return the docstring of the file."""
         return file_docstring(self._source)
 
 
 @cached_in_scan()
 def file_docstring(source: SourceText) -> str:
-    """The docstring with which a file begins; empty where it has none."""
+    """Return the docstring at the beginning of a file; empty if there is none."""
     found = _FILE_DOCSTRING.match(source.text)
     return found[2].decode("utf-8", "replace") if found is not None else ""
 
 
 def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) -> Definition:
-    """The function that fills the lines `first` to `last`, parsed without the rest of the file."""
+    """Parse the function in the lines `first` to `last` without the rest of the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         node = ast.parse(source.alone(first, last, indented=indented)).body[0]
@@ -201,7 +201,7 @@ def _contents_of(node: Definition, source: SourceText) -> Contents:
 
 
 def read_contents(node: Definition, source: SourceText) -> Body:
-    """The body of `node`, read."""
+    """Read the body of `node`."""
     body = Body(source)
     body.read(node.body)
     body.read_defaults(node.args)
@@ -209,7 +209,7 @@ def read_contents(node: Definition, source: SourceText) -> Body:
 
 
 def definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[Nested, tuple[Expr, ...]]]:
-    """The functions and classes that `statements` define, with their decorators, in the order of the text."""
+    """Yield the functions and classes that `statements` define, with their decorators, in order of the text."""
     for statement in statements:
         if isinstance(statement, Nested):
             yield statement, tuple(map(lower_alone, statement.decorator_list))
@@ -222,7 +222,7 @@ def definitions(statements: Sequence[ast.stmt]) -> Iterator[tuple[Nested, tuple[
 
 
 def host_params(args: ast.arguments) -> tuple[HostParam, ...]:
-    """The parameters of a host function."""
+    """Return the parameters of a host function."""
     positional = args.posonlyargs + args.args
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
     params = [_param(arg, default) for arg, default in zip(positional, defaults, strict=True)]

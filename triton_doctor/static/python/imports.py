@@ -1,4 +1,4 @@
-"""Import statements to what each name of a module stands for."""
+"""Import statements to the full name that each local name stands for."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import Import
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.sources.source_text import SourceText
 
 
 class Imports:
-    """The names that a module imports, wherever in it, and how a dotted name reads in full."""
+    """All names that a module imports, anywhere in it, and the full form of dotted names."""
 
     def __init__(self) -> None:
-        """Nothing is imported yet."""
+        """Start without imports."""
         self.names: dict[str, Import] = {}
         self.stars: list[Import] = []
 
     def add(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Take in one statement; of two that bind one name, the first stays: the second is a fall-back."""
+        """Add one statement. If two bind the same name, the first counts: the second is usually a fallback."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.asname is not None:
@@ -41,28 +41,36 @@ class Imports:
                 self.names.setdefault(alias.asname or alias.name, imported)
 
     def full_name(self, expr: Expr) -> str | None:
-        """`triton.language.constexpr` of `tl.constexpr` under `import triton.language as tl`; None if not dotted."""
+        """Return `triton.language.constexpr` for `tl.constexpr` under `import triton.language as tl`.
+
+        None if not dotted.
+        """
         name = dotted(expr)
         return self.expand(name) if name is not None else None
 
     def expand(self, name: str) -> str:
-        """`name` with its first part replaced by what was imported under it."""
-        first, _, rest = name.partition(".")
-        imported = self.names.get(first)
-        if imported is None:
-            return name
-        found = imported.module
-        if imported.member:
-            found = f"{found}.{imported.member}" if found else imported.member
-        return f"{found}.{rest}" if found and rest else found or rest
+        """Return `name` with its first part replaced by what was imported under it."""
+        return expand_name(name, self.names)
+
+
+def expand_name(name: str, imports: Mapping[str, Import]) -> str:
+    """Return the dotted `name` with its first part replaced by what `imports` has under it."""
+    first, _, rest = name.partition(".")
+    imported = imports.get(first)
+    if imported is None:
+        return name
+    found = imported.module
+    if imported.member:
+        found = f"{found}.{imported.member}" if found else imported.member
+    return f"{found}.{rest}" if found and rest else found or rest
 
 
 def import_statements(
     statements: Sequence[ast.stmt], source: SourceText
 ) -> Iterator[tuple[int, ast.Import | ast.ImportFrom]]:
-    """All of them in order, each with the number of the statements around it; expressions are not entered.
+    """Yield all import statements in order, each with its nesting depth; expressions are not entered.
 
-    `source` is the text of `statements`: functions and classes without the word are not entered either.
+    `source` is the text of `statements`: functions and classes without the word `import` are skipped.
     """
     level, inner = 0, list[ast.AST](statements)
     while inner:

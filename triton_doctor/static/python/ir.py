@@ -1,4 +1,4 @@
-"""Expressions as plain values: what of Python's syntax decides how often a value changes, and nothing else."""
+"""Expressions as plain values: the part of Python's syntax that decides how often a value changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Subscript(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """`lower:upper:step` in an index; what is left out is None."""
+    """`lower:upper:step` in an index; an omitted part is None."""
 
     lower: Expr | None
     upper: Expr | None
@@ -59,14 +59,14 @@ class BinaryOp(NamedTuple):
 
 
 class Compare(NamedTuple):
-    """A comparison, membership or negation: true or false, whatever `operands` are."""
+    """A comparison, membership test or negation: a truth value, whatever `operands` are."""
 
     op: str
     operands: tuple[Expr, ...]
 
 
 class Conditional(NamedTuple):
-    """One of `options`: a conditional expression (`test` given), or `and` and `or` (`test` None, `operator` given)."""
+    """One of `options`: a conditional expression (with `test`), or `and` and `or` (with `operator`)."""
 
     test: Expr | None
     options: tuple[Expr, ...]
@@ -99,7 +99,7 @@ class Lambda(NamedTuple):
 
 
 class ComprehensionLoop(NamedTuple):
-    """`for names in source`; `filtered` where an `if` leaves some out."""
+    """`for names in source`; `filtered` if it has an `if`."""
 
     names: tuple[str, ...]
     source: Expr
@@ -114,9 +114,9 @@ class Comprehension(NamedTuple):
 
 
 class Unpacked(NamedTuple):
-    """What unpacking gives one target: item `position` of `size`, from the end where negative.
+    """One target of an unpacking: item `position` of `size`, counted from the end if negative.
 
-    `open` where a starred target makes `size` a lower bound; `position` None is the starred target itself, which has
+    `open` if a starred target makes `size` a lower bound. `position` None is the starred target itself, which has
     `before` targets in front of it.
     """
 
@@ -128,15 +128,15 @@ class Unpacked(NamedTuple):
 
 
 class IterItem(NamedTuple):
-    """What a `for` gives its target: one of the items of `source`."""
+    """The target of a `for` loop: any item of `source`."""
 
     source: Expr
 
 
 class Opaque(NamedTuple):
-    """Syntax that no value is followed through; `what` names it.
+    """Syntax that is not followed; `what` names it.
 
-    `parts` are the expressions in it, where all of a module is read (`trace`), and nothing where values are.
+    `parts` are the expressions in it. They are only filled in a `Trace`, which reads all of a module.
     """
 
     what: str
@@ -165,7 +165,7 @@ Expr: TypeAlias = (
 
 
 def dotted(expr: Expr) -> str | None:
-    """`a.b.c` of a name and attributes; None for anything else."""
+    """Return `a.b.c` for a name with attributes; None for anything else."""
     after = ""
     while type(expr) is Attr:
         after = f".{expr.name}{after}"
@@ -174,17 +174,17 @@ def dotted(expr: Expr) -> str | None:
 
 
 def final_name(expr: Expr) -> str:
-    """`c` of `a.b().c` and of `c`; empty for anything else."""
+    """Return `c` for `a.b().c` and for `c`; empty for anything else."""
     return expr.name if type(expr) is Attr else expr.id if type(expr) is Name else ""
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside `expr`."""
+    """Return the expressions directly inside `expr`."""
     find = _CHILDREN.get(type(expr))
     return find(expr) if find is not None else ()
 
 
-# By class and not by `match`, which asks for one class after the other: each expression is walked several times.
+# A table and not `match`, which tries one class after the other: each expression is walked several times.
 _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Attr: lambda expr: (expr.base,),
     Star: lambda expr: (expr.value,),
@@ -205,7 +205,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
 
 
 def every_part(*exprs: Expr) -> Iterator[Expr]:
-    """Each of `exprs` and all that it holds, however deep, in the order of the text."""
+    """Yield each of `exprs` and everything in it, in order of the text."""
     pending = [*reversed(exprs)]
     while pending:
         expr = pending.pop()

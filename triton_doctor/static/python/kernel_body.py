@@ -1,4 +1,4 @@
-"""What a kernel's body does with its parameters: needs them while it compiles, reads them, or neither."""
+"""The uses of a kernel's parameters in its body: needed at compile time, read, or neither."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
-from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, asks_for_more_than_a_number, compared
+from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, compared, needs_more_than_a_number
 from triton_doctor.static.python.module import BodyUses
 from triton_doctor.static.python.nodes import (
     FIELDS,
@@ -25,15 +25,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.sources.source_text import SourceText
 
-# Calls that make a number of numbers: what they are given is still known while compiling if it was before.
+# Functions from numbers to a number. The result is known at compile time if the arguments are.
 _ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
 def read_uses(node: Definition, source: SourceText, *, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
-    """How the body of `node` uses `params`; a local that is computed from a parameter stands for it.
-
-    `plain` are those of `params` that are no constexprs.
-    """
+    """Return how the body of `node` uses `params`, also through locals; `plain` are those that are no constexprs."""
     uses = _UseReader(params, plain)
     for statement in node.body:
         uses.visit(statement)
@@ -63,7 +60,7 @@ class _UseReader:
         self._memory_reads = 0
 
     def visit(self, statement: ast.AST) -> None:
-        """Read a statement, or a part of one that holds statements; what is no statement is read as an expression."""
+        """Read a statement, or a part that contains statements; anything else is read as an expression."""
         kind = type(statement)
         if kind is ast.Assign:
             self._derive(statement)  # type: ignore[arg-type]
@@ -95,7 +92,7 @@ class _UseReader:
                 self.visit(child)
 
     def _expression(self, expr: ast.AST) -> None:
-        """Read all parts of `expr`, in the order of the text: its first part next, and by a list of those to come."""
+        """Read all parts of `expr`, depth first in order of the text, with an explicit stack."""
         loaded, at_run_time, from_memory = self._names.loaded, self._at_run_time, self._from_memory
         pending: list[Any] = []
         node: Any = expr
@@ -169,13 +166,13 @@ class _UseReader:
         self._loop_depth -= 1
 
     def _needed(self) -> Mapping[str, str]:
-        """The names that the body needs while compiling, with the reason."""
+        """The names that the body needs at compile time, with the reason."""
         needing = list(self._needing)
         for branch in self._known_tests:
             if type(branch.node.test) is ast.Constant:
                 continue
             parts = compared(branch.node.test)
-            needing += [(part, OTHER) for part in parts if asks_for_more_than_a_number(part)]
+            needing += [(part, OTHER) for part in parts if needs_more_than_a_number(part)]
             if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
                 needing += [(part, BRANCH) for part in parts]
         reasons: dict[str, str] = {}
@@ -209,7 +206,7 @@ class _UseReader:
         )
 
     def _test(self, test: ast.expr) -> None:
-        """Names that a branch asks for their truth."""
+        """Record the names whose truth a branch tests."""
         if type(test) is ast.BoolOp:
             for value in test.values:
                 self._test(value)
@@ -219,13 +216,13 @@ class _UseReader:
             self._blindly(test)
 
     def _blindly(self, *values: ast.expr) -> None:
-        """Reads that give the same for 1, 1.0 and True."""
+        """Record reads that give the same result for 1, 1.0 and True."""
         for value in values:
             if type(value) is ast.Name and value.id in self._params:
                 self._blind[value.id] = self._blind.get(value.id, 0) + 1
 
     def _bound_offsets(self, test: ast.Compare) -> None:
-        """`offs_m[:, None] < n`: a parameter that bounds offsets."""
+        """Record `n` of `offs_m[:, None] < n`: a parameter that bounds offsets."""
         offsets, bound = test.left, test.comparators[0]
         while type(offsets) is ast.Subscript:
             offsets = offsets.value
@@ -234,7 +231,7 @@ class _UseReader:
             self._bounds.add(bound.id)
 
     def _derive(self, node: ast.Assign) -> None:
-        """A local made by arithmetic alone from parameters, and not from what is loaded."""
+        """Record a local that is computed by arithmetic from parameters, without loads."""
         target = node.targets[0]
         if type(target) is not ast.Name or target.id in self._params:
             return
@@ -257,7 +254,7 @@ class _UseReader:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
     def _assigned(self, node: ast.Assign) -> None:
-        """Names that are bound to what is loaded, or known at run time only, or computed from that, are so too."""
+        """Propagate "loaded" and "known only at run time" to the names that are assigned from such values."""
         memory, run_time = self._memory_reads, self._run_time_reads
         for target in node.targets:
             self._expression(target)
@@ -272,7 +269,7 @@ class _UseReader:
             self._at_run_time.update(bound)
 
     def _sources(self, node: ast.expr, *, known: bool = False) -> frozenset[str]:
-        """The parameters that `node` is computed from; with `known`, only through what is known while compiling."""
+        """Return the parameters that `node` is computed from; with `known`, only through compile-time values."""
         names = (name for name in names_in(node) if not (known and name in self._at_run_time))
         return frozenset[str]().union(*(self._from.get(name, ()) for name in names))
 

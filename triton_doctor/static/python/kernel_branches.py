@@ -1,8 +1,8 @@
-"""Branches of a kernel to whether they must be decided while it compiles, or work with a number of run time too.
+"""Branches of a kernel: must the test be known at compile time, or does a run-time number do?
 
-Triton compiles both arms of a branch whose test is known at run time only. A name that an arm binds must then have one
-type whichever arm ran, so a name that is read after the branch counts as a reason to decide it while compiling. So does
-a `return` of a value, and one in a loop (triton 3.9 code_generator.py visit_If, visit_then_else_blocks).
+Triton compiles both arms of a branch with a run-time test. A name bound in an arm must then have one type whichever arm
+ran, so a name that is read after the branch counts as a reason to decide it at compile time. So does a `return` of a
+value, and a `return` in a loop (triton 3.9 code_generator.py visit_If, visit_then_else_blocks).
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from collections import Counter
 
 
 class NamesInOrder:
-    """The names that a body loads and binds, in the order of the text."""
+    """The names that a body loads and binds, in order of the text."""
 
     def __init__(self) -> None:
-        """Nothing is read yet."""
+        """Start empty."""
         self.loaded: list[str] = []
         self.bound: list[str] = []
         self._total: Counter[str] | None = None
 
     def mark(self) -> tuple[int, int]:
-        """The current position in both lists."""
+        """Return the current position in both lists."""
         return len(self.loaded), len(self.bound)
 
     def outlives(self, begin: tuple[int, int], end: tuple[int, int]) -> bool:
-        """Whether a name bound between two positions is loaded outside them; asked when the whole body was read."""
+        """Return whether a name bound between two positions is loaded outside them.
+
+        Call it after the whole body was read.
+        """
         bound = self.bound[begin[1] : end[1]]
         if not bound:
             return False
@@ -36,16 +39,16 @@ class NamesInOrder:
 
 
 class Branch:
-    """An `if` or a conditional expression, and the part of the body's names that stands in it."""
+    """An `if` or a conditional expression, and the range of the body's names inside it."""
 
     __slots__ = ("begin", "end", "in_loop", "node")
 
     def __init__(self, node: ast.If | ast.IfExp, begin: tuple[int, int], end: tuple[int, int], *, in_loop: bool):
-        """`in_loop` says whether a loop of the kernel surrounds it."""
+        """`in_loop` says whether it stands in a loop of the kernel."""
         self.node, self.begin, self.end, self.in_loop = node, begin, end, in_loop
 
     def must_be_constexpr(self, names: NamesInOrder) -> bool:
-        """Whether Triton may refuse the branch where its test is known at run time only."""
+        """Return whether Triton may reject the branch if its test is known only at run time."""
         if isinstance(self.node, ast.IfExp):
             return not _are_numbers_of_one_type(self.node.body, self.node.orelse)
         returns = _returns_in(self.node)
@@ -60,7 +63,7 @@ def _are_numbers_of_one_type(*values: ast.expr) -> bool:
 
 
 def _returns_in(branch: ast.If) -> list[ast.Return]:
-    """The `return` statements of `branch`, those in inner blocks included."""
+    """Return the `return` statements of `branch`, including those in nested blocks."""
     found: list[ast.Return] = []
     pending: list[ast.stmt] = [branch]
     while pending:
@@ -74,7 +77,7 @@ def _returns_in(branch: ast.If) -> list[ast.Return]:
 
 
 def compared(test: ast.expr) -> list[ast.expr]:
-    """The parts of a test that are compared or asked for their truth; `x is None` works with any argument."""
+    """Return the parts of a test that are compared or tested for truth; `x is None` works with any argument."""
     match test:
         case ast.BoolOp(values=values):
             return [part for value in values for part in compared(value)]
@@ -86,8 +89,8 @@ def compared(test: ast.expr) -> list[ast.expr]:
             return [test]
 
 
-def asks_for_more_than_a_number(part: ast.expr) -> bool:
-    """Whether a part of a test takes a word, a dtype or a tuple, which no plain argument can be."""
+def needs_more_than_a_number(part: ast.expr) -> bool:
+    """Return whether a part of a test needs a string, a dtype or a tuple, which no plain argument can be."""
     if not isinstance(part, ast.Compare):
         return False
     if any(isinstance(op, ast.In | ast.NotIn) for op in part.ops):

@@ -1,4 +1,4 @@
-"""Function definitions to kernels: which functions Triton compiles, and what their decorators and parameters say."""
+"""Function definitions to kernels: which functions Triton compiles, with their decorators and parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, listed
+from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, read_listed_params
 from triton_doctor.static.python.functions import KernelText
 from triton_doctor.static.python.ir import Call, Expr
 from triton_doctor.static.python.kernel_body import read_uses
@@ -22,41 +22,41 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import TupleExpr
     from triton_doctor.static.sources.source_text import SourceText
 
-# `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that hand triton on
-# (`vllm.triton_utils.triton.jit`). `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit` are none of them.
+# `triton.jit`, `triton.runtime.jit.jit`, `triton.experimental.gluon.jit`, and packages that re-export triton
+# (`vllm.triton_utils.triton.jit`). Not `numba.jit`, `cute.jit`, `jax.jit` and `torch.jit`.
 _JIT = re.compile(r"(?:^|\.)(?:triton(?:\.runtime)?(?:\.jit)?|gluon(?:\._runtime)?)\.jit$")
-# In a text: `triton.jit` in full; else something of a module called triton or gluon is imported, or bears another name.
+# The same as a text search: `triton.jit` in full, or an import or renaming of a module called triton or gluon.
 _JIT_TEXT = re.compile(rb"\btriton[\w.]*\.jit\b|\bgluon\b|\btriton[ \t]+as\b|\b(?:from|import)[ \t]+[\w.]*triton\b")
-# A library's own decorator may apply `jit` out of sight; what it marks has a parameter that is a constexpr.
-# It may have a name for `tl.constexpr` too, for where Triton is not installed: `tl_constexpr`.
+# A decorator of a library may apply `jit` internally; then a parameter is a constexpr. A library may define a name of
+# its own for `tl.constexpr`, for when Triton is not installed: `tl_constexpr`.
 _CONSTEXPR_TEXTS = (b".constexpr", b": constexpr", b"_constexpr")
 
 
 def may_define_kernels(data: bytes) -> bool:
-    """Whether a file that holds `data` may define what `is_kernel` accepts."""
+    """Return whether a file that holds `data` may define a function that `is_kernel` accepts."""
     if b"jit" in data and b"triton" in data and _JIT_TEXT.search(data):
         return True
     return b"constexpr" in data and any(text in data for text in _CONSTEXPR_TEXTS)
 
 
 def is_jit(expr: Expr, imports: Imports) -> bool:
-    """Whether `expr` is Triton's `jit`, bare or called with options."""
+    """Return whether `expr` is Triton's `jit`, bare or called with options."""
     name = imports.full_name(expr.func if isinstance(expr, Call) else expr)
     return name is not None and name.endswith("jit") and _JIT.search(name) is not None
 
 
 def _is_foreign_jit(expr: Expr, imports: Imports, path: str) -> bool:
-    """Whether `expr` is a `jit` of some package that the file at `path` is no part of."""
+    """Return whether `expr` is a `jit` of a package that the file at `path` is not part of."""
     name = imports.full_name(expr.func if isinstance(expr, Call) else expr) or ""
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     return last in ("jit", "kernel") and package != last and package not in path.split("/")
 
 
 def is_kernel(node: Definition, decorators: tuple[Expr, ...], imports: Imports, *, path: str) -> bool:
-    """Whether the function with the header of `node` is a kernel.
+    """Return whether the function with the header of `node` is a kernel.
 
-    One without `jit` in sight is a kernel where some other decorator stands and a parameter is a Triton constexpr: a
-    library's own decorator applies `jit`. Another package's `jit` does not.
+    Without a visible `jit`, a function with some other decorator and a constexpr parameter counts, because libraries
+    wrap `jit` in decorators of their own. Another package's `jit` does not count.
     """
     if any(is_jit(decorator, imports) for decorator in decorators):
         return True
@@ -76,7 +76,7 @@ def read_kernel(
     qualname: str,
     lists: Mapping[str, TupleExpr],
 ) -> Kernel:
-    """The kernel of `tree` with the header of `node`; `lists` are those that its module names."""
+    """Return the kernel of `tree` with the header of `node`. `lists` are the module's lists by name."""
     source = tree.source
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
@@ -95,8 +95,8 @@ def read_kernel(
         decorators=tuple(decorator_name(decorator) for decorator in decorators),
         heuristics=tuple(heuristics(placed)),
         autotune=autotune(placed, imports, lists),
-        do_not_specialize=listed(jit, "do_not_specialize", params),
-        do_not_align=listed(jit, "do_not_specialize_on_alignment", params),
+        do_not_specialize=read_listed_params(jit, "do_not_specialize", params),
+        do_not_align=read_listed_params(jit, "do_not_specialize_on_alignment", params),
         line=node.lineno,
         made_in=qualname.rpartition(".<locals>.")[0] or None,
         jit_span=next((span for decorator, span in placed if decorator is jit), None),

@@ -1,4 +1,4 @@
-"""Syntax to expressions when they are asked for, without a gap, and to the places where they stand."""
+"""Lazy lowering of syntax to complete expressions, with the span of each."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class _Pending(NamedTuple):
 
 
 def pending(node: ast.expr) -> Expr:
-    """What stands for the expression at `node` until somebody asks for it; `resolve` lowers it."""
+    """Return a placeholder for the expression at `node`; `resolve` lowers it."""
     return cast("Expr", _Pending(node))
 
 
 class LocatedLowering(Lowering):
-    """Lowers each node once; what is Opaque keeps the expressions in it. The tree is held as long as this is."""
+    """Lowers each node once. Opaque expressions keep their parts. Keeps the syntax tree alive."""
 
     def __init__(self, source: SourceText) -> None:
         """`source` is the text of the file."""
         super().__init__(lambda node, call: None, lambda name, value, line: None)
         self._source = source
-        # By identity: an expression, or the name and the value of a keyword in a call.
+        # Keyed by identity: an expression, or the name and value of a keyword in a call.
         self._nodes: dict[int, tuple[Expr | tuple[str | None, Expr], ast.expr | ast.keyword]] = {}
         self._lowered: dict[int, Expr] = {}
 
     def lower(self, node: ast.expr) -> Expr:
-        """The expression at `node`, the same one each time."""
+        """Return the expression at `node`, the same object each time."""
         known = self._lowered.get(id(node))
         if known is not None:
             return known
@@ -49,7 +49,7 @@ class LocatedLowering(Lowering):
         return expr
 
     def resolve(self, value: Expr) -> Expr:
-        """`value`, which may be pending, or an item of what is."""
+        """Return `value`, lowered if it is a placeholder or an item of one."""
         if isinstance(value, _Pending):
             return self.lower(value.node)
         match value:
@@ -61,7 +61,7 @@ class LocatedLowering(Lowering):
                 return value
 
     def span(self, part: Expr | tuple[str | None, Expr]) -> Span:
-        """Where `part` stands, which is an expression or a keyword of a call."""
+        """Return the span of `part`, an expression or a keyword of a call."""
         return self._source.span(self._nodes[id(part)][1])
 
     def _parts(self, node: ast.expr) -> tuple[Expr, ...]:

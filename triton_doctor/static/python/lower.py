@@ -1,4 +1,4 @@
-"""Syntax to expressions: `ast.expr` to `Expr`, telling a listener of each call on the way."""
+"""Syntax to expressions: `ast.expr` to `Expr`. A callback receives each call on the way."""
 
 from __future__ import annotations
 
@@ -60,15 +60,18 @@ _OPERATORS: dict[type[ast.AST], str] = {
 
 
 class Lowering:
-    """Lowers expressions of one function; `on_call` hears of each call, innermost first, and of each `:=`."""
+    """Lowers the expressions of one function.
+
+    `on_call` receives each call, innermost first, and `on_named` each `:=`.
+    """
 
     def __init__(self, on_call: Callable[[ast.Call, Call], None], on_named: Callable[[str, Expr, int], None]) -> None:
-        """`on_named` gets the name, the value and the line."""
+        """`on_named` receives the name, the value and the line."""
         self._on_call = on_call
         self._on_named = on_named
 
     def lower(self, node: ast.expr) -> Expr:
-        """The expression; Opaque where no value is followed through."""
+        """Return the expression; Opaque for syntax that is not followed."""
         kind = type(node)
         if kind is ast.Name:  # every other one is
             return Name(node.id)  # type: ignore[attr-defined]
@@ -76,12 +79,12 @@ class Lowering:
         return lower(self, node) if lower is not None else Opaque(kind.__name__)
 
     def lower_all(self, nodes: list[ast.expr]) -> tuple[Expr, ...]:
-        """Each of `nodes`."""
+        """Return the expression of each of `nodes`."""
         return tuple(map(self.lower, nodes)) if nodes else ()
 
     def _constant(self, node: ast.Constant) -> Expr:
         value = node.value
-        # No size has thousands of digits, and Python refuses to print them.
+        # Sizes are small, and Python refuses to print integers of thousands of digits.
         return Opaque("Constant") if type(value) is int and value.bit_length() > _MOST_BITS else Const(value)
 
     def _attribute(self, node: ast.Attribute) -> Expr:
@@ -144,7 +147,7 @@ class Lowering:
         return Comprehension(self.lower(node.elt), loops)
 
     def comprehension_loop(self, node: ast.comprehension) -> ComprehensionLoop:
-        """One loop of a comprehension."""
+        """Return one loop of a comprehension."""
         names = [target.id for target in ast.walk(node.target) if isinstance(target, ast.Name)]
         self.lower_all(node.ifs)  # for the calls in them
         return ComprehensionLoop(tuple(names), self.lower(node.iter), bool(node.ifs))
@@ -197,12 +200,14 @@ _LOWER: dict[type[ast.expr], Callable[[Lowering, Any], Expr]] = {
 
 
 def lower_alone(node: ast.expr) -> Expr:
-    """An expression outside any function's flow: a default, a base class."""
+    """Lower an expression outside a function body: a default, a base class."""
     return Lowering(lambda node, call: None, lambda name, value, line: None).lower(node)
 
 
 def annotation_word(node: ast.expr | None) -> str | None:
-    """The last name of an annotation: `Tensor` of `torch.Tensor`, `int` of `Optional[int]` and of `int | None`."""
+    """Return the last name of an annotation: `Tensor` for `torch.Tensor`, `int` for `Optional[int]` and
+    `int | None`.
+    """
     match node:
         case None:
             return None
@@ -221,7 +226,7 @@ def annotation_word(node: ast.expr | None) -> str | None:
 
 
 def allows_none(node: ast.expr | None) -> bool:
-    """Whether an annotation admits None: `Optional[int]`, `int | None`, `Any`; true where there is none."""
+    """Return whether an annotation admits None: `Optional[int]`, `int | None`, `Any`; true without annotation."""
     match node:
         case None | ast.Constant(value=None):
             return True

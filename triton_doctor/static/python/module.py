@@ -1,4 +1,4 @@
-"""What reading yields: plain values that hold no syntax tree."""
+"""The representation of a file: kernels, classes, imports and the module itself, without a syntax tree."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Binding, Function, KernelDefinition, Launch
     from triton_doctor.static.python.ir import Expr
 
-# Hardware whose vendor ships a Triton of its own: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
+# Hardware whose vendor ships its own Triton: Huawei Ascend (CANN), Cambricon, Kunlunxin, Enflame, Moore Threads,
 # Tsingmicro, Iluvatar, MetaX.
 _HARDWARE = frozenset(
     "ascend npu cann cambricon mlu kunlunxin enflame gcu mthreads musa tsingmicro iluvatar metax".split()
 )
 _WORD = re.compile(r"[a-z]+")
 
-# Triton's own decorators, which take parameters by the names and kinds that the kernel gives them.
+# Triton's own decorators, which refer to parameters by the kernel's names and kinds.
 _OWN_DECORATORS = frozenset({"jit", "autotune", "heuristics"})
 
 
@@ -48,10 +48,11 @@ class Heuristic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autotune:
-    """`@triton.autotune`: the names of its key, and what its configs set; None where one is made out of sight.
+    """`@triton.autotune`: the names of its key, and the parameters that its configs set (None if not all are spelled
+    out).
 
-    `by` is the decorator's full name. `prunes` says that configs may be pruned, and `pruned_by` is what the decorator
-    names for that; `keeps` says that results are kept.
+    `by` is the decorator's full name. `prunes` says that configs may be pruned, `pruned_by` is the decorator's argument
+    for that, and `keeps` says that results are cached.
     """
 
     key: tuple[str, ...]
@@ -65,7 +66,7 @@ class Autotune:
 
 
 class Arange(NamedTuple):
-    """`tl.arange(start, end)` of literals and parameters; `conditional` where it stands in a branch."""
+    """`tl.arange(start, end)` of literals and parameters; `conditional` if it stands in a branch."""
 
     start: Expr
     end: Expr
@@ -74,14 +75,14 @@ class Arange(NamedTuple):
 
 
 class BodyUses(NamedTuple):
-    """Names that a kernel's body uses in some way, parameters but for `outer`, and its `span`, the header's included.
+    """The names that a kernel's body uses, by the way it uses them: parameters, except in `outer`.
 
-    `needed` are the names that it needs while compiling, with the reason: `block`, `unrolled`, `branch`, `other`;
-    `blocks_only` those that it reads as the size of a block and nowhere else; `read` those that it reads at all;
-    `walked` those over which it loops, `replaced` those that it overwrites, in some branch, with what it loaded;
-    `bounds` those that are the bound of offsets: `offs < n`. `passes` are its calls of other jit functions: (callee,
-    position or keyword, name passed on). `computed` are the names that it does more with than test, compare and pass
-    on; `outer` those that it reads and nothing in it binds. `aranges` have nothing that the body computes.
+    `needed` are needed at compile time, with the reason: `block`, `unrolled`, `branch`, `other`. `blocks_only` are read
+    as the size of a block and nowhere else. `read` are read at all. `walked` are looped over. `replaced` are
+    overwritten, in some branch, with a loaded value. `bounds` bound offsets: `offs < n`. `passes` are calls of other
+    jit functions: (callee, position or keyword, name passed). `computed` have uses beyond being tested, compared and
+    passed on. `outer` are read but not bound in the body. `aranges` are the calls of `arange` with literals and
+    parameters only. `span` includes the header.
     """
 
     needed: Mapping[str, str]
@@ -101,9 +102,9 @@ class BodyUses(NamedTuple):
 class Kernel:
     """A `@triton.jit` function.
 
-    `key` and `path` identify it in the project; `line` is that of its `def`. `do_not_specialize` and `do_not_align` are
-    what `jit` is told not to specialize on, at all or on alignment: names, a number that is no position as it stands.
-    `launch_metadata` is the function that `jit` is told to describe launches with. `text` are its lines.
+    `key` identifies it in the project; `line` is that of its `def`. `do_not_specialize` and `do_not_align` are the
+    lists given to `jit`: names, or a number that is no valid position. `launch_metadata` is the function given to `jit`
+    for describing launches. `made_in` is the qualified name of the function that defines it. `text` is its source.
     """
 
     name: str
@@ -123,32 +124,32 @@ class Kernel:
 
     @property
     def uses(self) -> BodyUses:
-        """What its body does with its parameters."""
+        """How its body uses its parameters."""
         return self.text.uses
 
     @property
     def span(self) -> Span:
-        """Where its definition stands, without the decorators."""
+        """The span of its definition, without the decorators."""
         return self.text.uses.span
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What tells it from every other kernel of the project."""
+        """What identifies the kernel in the project: path, qualified name, line."""
         return (self.path, self.qualname, self.line)
 
     def may_set(self, param: str) -> bool:
-        """Whether tuning or a heuristic may give the parameter its value."""
+        """Return whether tuning or a heuristic may set the parameter."""
         configured = self.autotune.sets if self.autotune is not None else frozenset[str]()
         return configured is None or param in configured or any(one.param in (param, "*") for one in self.heuristics)
 
     @property
     def has_own_decorators(self) -> bool:
-        """Whether none but Triton's own decorators stand at it."""
+        """Whether all of its decorators are Triton's own."""
         return all(name.rpartition(".")[2] in _OWN_DECORATORS for name in self.decorators)
 
     @property
     def heuristics_out_of_sight(self) -> bool:
-        """Whether some heuristic is a function elsewhere, which may look at any argument of a launch."""
+        """Whether some heuristic is not spelled out, so that it may read any argument of a launch."""
         return any(not isinstance(heuristic.value, Lambda) for heuristic in self.heuristics)
 
 
@@ -163,9 +164,9 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Class:
-    """A class of the module, its bases as written, and what its body binds.
+    """A class of the module, its bases as written, and the bindings of its body.
 
-    `declared` are the names that its body annotates, in order: the fields of a dataclass or a named tuple.
+    `declared` are the annotated names of its body, in order: the fields of a dataclass or a named tuple.
     """
 
     name: str
@@ -178,10 +179,10 @@ class Class:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
-    """One Python file, as far as Triton is concerned. `functions` and `kernels_named` are by qualified name.
+    """One Python file, as far as Triton is concerned. `functions` and `kernels_named` are keyed by qualified name.
 
-    Of kernels, definitions of one name share an entry; of functions, a later one is `name#2`. `unread` grows by the
-    error of each function that turns out not to parse when its contents are asked for.
+    Kernels with the same name share an entry; a later function of the same name is `name#2`. `unread` grows by the
+    error of each function that turns out not to parse on first access.
     """
 
     path: str
@@ -195,11 +196,11 @@ class Module:
 
     @property
     def top(self) -> Function:
-        """What the module does when it is run or imported."""
+        """The module's top level, as a function."""
         return self.functions["<module>"]
 
     def launches(self) -> Iterator[tuple[Function, Launch]]:
-        """Every subscripted call, with the function that makes it: launches, and what only looks like one."""
+        """Yield every possible launch with the function that makes it, including subscripted calls of other things."""
         for function in self.functions.values():
             if function.may_launch:
                 for launch in function.launches:
@@ -208,6 +209,6 @@ class Module:
 
 @cached_in_scan()
 def is_for_a_fork(module: Module) -> bool:
-    """Whether the path of the module, or what it imports, names such hardware."""
+    """Return whether the path or the imports of the module name hardware with a Triton of its own."""
     named = [module.path, *(imported.module for imported in module.imports.values())]
     return any(not _HARDWARE.isdisjoint(_WORD.findall(name.lower())) for name in named)

@@ -1,4 +1,4 @@
-"""Two texts of a file to whether they say the same on other lines: comments in plain words, and empty lines, apart."""
+"""Compares two versions of a file: do they differ only by plain comments and empty lines between statements?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Span, Undecided
     from triton_doctor.plan import Change, Plan
 
-# Shapes, patterns of code, words for us and encodings have brackets, quotes, dots, `=` or `:`.
+# Comments with brackets, quotes, dots, `=` or `:` may be shapes, code, directives or encodings: those count as content.
 _SAYS_NOTHING = re.compile(rb"[ \t]*(?:#[\w ,;-]*)?")
 _HOLDERS = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While, ast.With,
@@ -28,26 +28,26 @@ _QUOTES_A_LINE = re.compile(r"\bline \d")
 
 
 class MovedLines(NamedTuple):
-    """What stands in the file at `path` behind line `last` stands `by` lines further down than before."""
+    """An edit of the file at `path` that moved everything below line `last` by `by` lines."""
 
     path: str
     last: int
     by: int
 
     def location(self, before: Location) -> Location:
-        """Where it is now."""
+        """Return the new location."""
         moves = before.path == self.path and before.line > self.last
         return Location(before.path, before.line + self.by) if moves else before
 
     def finding(self, before: Finding) -> Finding | None:
-        """The finding with its places of now; None where its words name a line."""
+        """Return the finding at its new location; None if its text names a line."""
         if _QUOTES_A_LINE.search(f"{before.message} {before.advice}"):
             return None
         moved = before.relocate(self.location)
         return replace(moved, fix=self._plan(moved.fix)) if moved.fix is not None else moved
 
     def undecided(self, before: Undecided) -> Undecided:
-        """The same with its places of now."""
+        """Return the same constexpr at its new location."""
         return before.relocate(self.location)
 
     def _plan(self, plan: Plan) -> Plan:
@@ -67,9 +67,12 @@ class MovedLines(NamedTuple):
 
 
 def find_moved_lines(path: str, before: bytes, after: bytes) -> MovedLines | None:
-    """What moved, where only lines that say nothing came or went between two statements; None after any other edit."""
+    """Return the move, if only plain comments and empty lines changed between two statements.
+
+    None after any other edit.
+    """
     if b"\r" in before or b"\r" in after or b"\f" in before or b"\f" in after:
-        return None  # what Python takes for a line is another matter
+        return None  # Python counts lines in another way
     old, new = before.split(b"\n"), after.split(b"\n")
     head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
     rest = zip(reversed(old[head:]), reversed(new[head:]), strict=False)
@@ -88,7 +91,10 @@ def find_moved_lines(path: str, before: bytes, after: bytes) -> MovedLines | Non
 
 
 def _splits_statement(tree: ast.Module, line: int, *, ends_header: bool) -> bool:
-    """Whether a statement goes on behind `line`, or the header of one that holds others, which a colon may end."""
+    """Return whether a statement, or the header of a compound one, continues after `line`.
+
+    `ends_header` allows a break after the header's colon.
+    """
     for node in _statements(tree):
         if isinstance(node, ast.Match):
             if node.lineno <= line < node.cases[0].pattern.lineno:
@@ -103,7 +109,7 @@ def _splits_statement(tree: ast.Module, line: int, *, ends_header: bool) -> bool
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements, handlers and cases in `node`; expressions hold none."""
+    """Yield the statements, handlers and cases in `node`, but not its expressions."""
     for name in ("body", "handlers", "cases", "orelse", "finalbody"):
         for inner in getattr(node, name, ()):
             yield inner
@@ -117,6 +123,6 @@ def _first_line(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> int:
 
 
 def _header_end(node: ast.AST) -> int:
-    """The last line of the expressions in the header of `node`."""
+    """Return the last line of the expressions in the header of `node`."""
     header = (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt | ast.ExceptHandler))
     return max((getattr(one, "end_lineno", 0) for part in header for one in ast.walk(part)), default=0)

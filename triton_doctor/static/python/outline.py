@@ -1,7 +1,7 @@
-"""Text to its outline: functions are a header and what they import, so that parsing it costs little.
+"""A text to its outline: functions are reduced to header and imports, so that parsing is cheap.
 
-What stands inside a function is told by indentation. Where that misleads, by a string or a bracket that goes on at
-the margin, what is left of it does not parse, and the text is parsed as it is.
+Indentation tells what belongs to a function. If that misleads, because a string or bracket continues at the margin, the
+outline does not parse, and the full text is parsed instead.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _ENDS_WITH_COLON = re.compile(rb":[ \t]*(?:#[^\n]*)?\n\Z")
 _IMPORT = re.compile(
     rb"^[ \t]+((?:from[ \t]+[\w.]+[ \t]*)?import\b(?:[^\n(\\]*\([^)]*\)[^\n]*|[^\n\\]*(?:\\\n[^\n\\]*)*))", re.MULTILINE
 )
-# One that does not stand at the start of its line: `try: import numpy`.
+# An import that is not at the start of its line: `try: import numpy`.
 _LATE_IMPORT = re.compile(rb"[:;][ \t]*(?:from[ \t]+[\w.]+[ \t]*)?import[ \t]")
 # Longer headers are left as they are.
 _MOST_HEADER_LINES = 100
 
 
 class Outline(NamedTuple):
-    """A `text` of as many lines, and the last line of each function that is a header there, by that of its `def`."""
+    """A `text` with the same number of lines, and the last line of each reduced function by the line of its `def`."""
 
     text: bytes
     ends: Mapping[int, int]
 
 
 def outline(text: bytes) -> Outline:
-    """The outline of a module's `text`, whose lines end in a newline alone."""
+    """Return the outline of a module's `text`, whose lines must end in newline only."""
     pieces: list[bytes] = []
     ends: dict[int, int] = {}
     taken = searched = line = 0
@@ -57,7 +57,7 @@ def outline(text: bytes) -> Outline:
 
 
 def _end_of_header(text: bytes, at: int) -> int | None:
-    """Where the lines of the header that starts at `at` end; None for a function of one line."""
+    """Return the end offset of the header that starts at `at`; None for a one-line function."""
     open_brackets = 0
     for _ in range(_MOST_HEADER_LINES):
         found = _LINE.match(text, at)
@@ -72,9 +72,9 @@ def _end_of_header(text: bytes, at: int) -> int | None:
 
 
 def _end_of_body(text: bytes, start: int, indent: int) -> int | None:
-    """Where the lines end that are indented by more than `indent`, which may hold strings that go on at the margin.
+    """Return the end offset of the lines indented by more than `indent`; strings may continue at the margin.
 
-    None where there are none, where they run to an end without a newline, or say of an import where it is hard to see.
+    None if there are no such lines, if they end without a newline, or if an import in them is hard to isolate.
     """
     at = start
     while True:
@@ -90,11 +90,11 @@ def _end_of_body(text: bytes, start: int, indent: int) -> int | None:
 
 
 def _end_of_code(text: bytes, start: int, end: int) -> int | None:
-    """Where the last line between `start` and `end` ends that is no comment and not empty; None where there is none."""
+    """Return the end offset of the last line between `start` and `end` that holds code; None if there is none."""
     while end > start:
         line = text.rfind(b"\n", start, end - 1) + 1 or start
         stripped = text[line:end].strip()
-        continues = text.endswith(b"\\\n", start, line)  # then it may end a string, as one with quotes may
+        continues = text.endswith(b"\\\n", start, line)  # such a line may end a string, and so may one with quotes
         if (stripped and not stripped.startswith(b"#")) or continues or b'"""' in stripped or b"'''" in stripped:
             return end
         end = line
@@ -103,17 +103,17 @@ def _end_of_code(text: bytes, start: int, end: int) -> int | None:
 
 @cached_in_scan()
 def _leaving(indent: int) -> re.Pattern[bytes]:
-    """What a line begins with that is indented by `indent` at the most."""
+    """Return a pattern for the beginning of a line that is indented by at most `indent`."""
     return re.compile(rb"^[ \t]{0,%d}[^ \t\n#]" % indent, re.MULTILINE)
 
 
 def _opens_string(text: bytes, start: int, end: int) -> bool:
-    """Whether a long string that opens or closes there does so an odd number of times."""
+    """Return whether a triple-quoted string is left open between the offsets."""
     return bool(text.count(b'"""', start, end) % 2 or text.count(b"'''", start, end) % 2)
 
 
 def _imports(text: bytes, start: int, end: int, indent: bytes) -> Iterator[bytes]:
-    """As many lines as stand there, with nothing but imports at their places; `pass` where there are none."""
+    """Yield as many lines as there are between the offsets, with only the imports kept; `pass` if there are none."""
     taken = start
     holds_any = text.find(b"import", start, end) != -1
     for found in _IMPORT.finditer(text, start, end) if holds_any else ():

@@ -1,4 +1,4 @@
-"""Python text to Module: the only walk over `ast`. What it returns holds no tree."""
+"""Python text to Module: the only walk over `ast`. The result holds no tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from triton_doctor.static.python.functions import (
     read_contents,
 )
 from triton_doctor.static.python.imports import Imports, import_statements
-from triton_doctor.static.python.ir import Expr, Name, TupleExpr
+from triton_doctor.static.python.ir import Expr, Name, Subscript, TupleExpr
 from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def read_module(path: str, source: bytes) -> Module:
-    """The module at `path`, a path as findings spell it.
+    """Return the module at `path`, a path as findings spell it.
 
     Raises SyntaxError, ValueError, RecursionError or MemoryError, as `ast.parse` does.
     """
@@ -47,13 +47,13 @@ def read_module(path: str, source: bytes) -> Module:
 
 
 def read_with_trace(path: str, source: bytes) -> tuple[Module, Trace]:
-    """The same module, and what it does. Raises as `read_module` does."""
+    """Return the module and its trace. Raises as `read_module` does."""
     tree = parse(source)
     return _read_tree(path, tree, SourceText(source)), Trace(tree, SourceText(source))
 
 
 def read_trace(source: bytes) -> Trace:
-    """What a module does, and nothing else of it. Raises as `read_module` does."""
+    """Return only the trace. Raises as `read_module` does."""
     return Trace(parse(source), SourceText(source))
 
 
@@ -61,10 +61,10 @@ def _read_tree(path: str, tree: ast.Module, text: SourceText) -> Module:
     return _ModuleReader(path, ModuleTree(lambda: iter([tree.body]), text, {})).module()
 
 
-def read_consulted(path: str, source: bytes) -> Module:
-    """The same module; functions are parsed when they are asked what they say.
+def read_from_outline(path: str, source: bytes) -> Module:
+    """Return the module from its outline: functions are parsed on first access.
 
-    Raises as `read_module` does, where a part does not parse that has to be.
+    Raises as `read_module` does, if the outline and the full text do not parse.
     """
     text = SourceText(source)
     short = outline(text.text)
@@ -101,7 +101,7 @@ class _ModuleReader:
         wrapped = self._wrapped_by_jit(body)
         for statements in self._tree.pieces():
             self._nested(definitions(statements), prefix="", class_name=None, parent="<module>", wrapped=wrapped)
-            del statements  # before the next piece is parsed
+            del statements  # release it before the next piece is parsed
         self._functions["<module>"] = Function(
             name="<module>",
             qualname="<module>",
@@ -125,7 +125,7 @@ class _ModuleReader:
         )
 
     def _top_level(self) -> Body:
-        """The top level, and the imports of the whole module: by them it is told what its functions are."""
+        """Read the top level and all imports of the module; the imports are needed to tell kernels from functions."""
         body = Body(self._source)
         levels = defaultdict[int, list[ast.Import | ast.ImportFrom]](list)
         for statements in self._tree.pieces():
@@ -163,7 +163,7 @@ class _ModuleReader:
             name=node.name,
             qualname=qualname,
             path=self._path,
-            bases=tuple(lower_alone(base) for base in node.bases),
+            bases=tuple(_without_arguments(lower_alone(base)) for base in node.bases),
             fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
             declared=tuple(
                 one.target.id
@@ -187,7 +187,7 @@ class _ModuleReader:
         text = FunctionText(self._tree, node)
         nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
         wrapped: dict[str, tuple[Expr, ...]] = {}
-        # What launches will be asked what it says: that costs little where its tree is at hand.
+        # A function that launches will be read anyway: do it now, while its tree exists.
         if (self._tree.has_whole(node) and text.holds(b"](")) or text.holds(b"jit("):
             body = read_contents(self._tree.whole(node), self._source)
             text = FunctionText(self._tree, node, body.contents())
@@ -210,7 +210,7 @@ class _ModuleReader:
         self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
 
     def _wrapped_by_jit(self, body: Body) -> dict[str, tuple[Expr, ...]]:
-        """Functions that a later statement hands to jit: `fast = triton.jit(plain)`."""
+        """Return the functions that a later statement passes to jit: `fast = triton.jit(plain)`."""
         wrapped: dict[str, tuple[Expr, ...]] = {}
         for site in body.calls if b"jit(" in self._source.text else ():
             call = site.call
@@ -219,7 +219,7 @@ class _ModuleReader:
         return wrapped
 
     def _unique(self, qualname: str) -> str:
-        """A name defined twice, in two arms of an `if` say, keeps both definitions."""
+        """Return a unique name, so that two definitions of one name (in two arms of an `if`) are both kept."""
         count = self._taken[qualname] = self._taken.get(qualname, 0) + 1
         return qualname if count == 1 else f"{qualname}#{count}"
 
@@ -230,3 +230,8 @@ def _named(kernels: list[Kernel]) -> dict[str, tuple[Kernel, ...]]:
         name = kernel.qualname.partition("#")[0]
         named[name] = (*named.get(name, ()), kernel)
     return named
+
+
+def _without_arguments(base: Expr) -> Expr:
+    """The class that `base` names: `Base` of `class Derived(Base[T])`."""
+    return base.base if isinstance(base, Subscript) else base

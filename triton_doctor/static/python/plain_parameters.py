@@ -1,34 +1,79 @@
-"""A kernel's body to the constexprs for which plain arguments would do: no use of them needs more.
+"""Finds constexprs of a kernel that could be plain arguments: no use of them needs a compile-time value.
 
-A number known while compiling and one known when the kernel runs differ in what Python computes with the first: big
-integers, exact division, floored division of negatives, truth. What is not known to be alike is taken to differ.
+A number known at compile time follows Python's rules: big integers, exact division, floored division of negatives,
+truth values. Uses that are not known to give the same at run time count as needing a constexpr.
+
+Only fixes need this, so a kernel's body is read for it a second time.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.static.python.nodes import callee_name, names_in
+from triton_doctor.nesting import with_own_stack
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.functions import parse_alone
+from triton_doctor.static.python.nodes import callee_name, names_in, parts
+from triton_doctor.static.python.steering import steering_names
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Operators that give the same integers for non-negative numbers, computed while compiling or on the GPU.
+    from triton_doctor.static.python.module import Kernel
+
+# Operators with the same result for non-negative integers at compile time and on the GPU.
 _ALIKE = (ast.Add, ast.Sub, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
-# A product of two sizes may pass 2**31: Python's grows, the GPU's wraps. One with a literal does as the size does.
+# A product of two sizes may exceed 2**31: Python's grows, the GPU's wraps. A product with a literal is as safe as the
+# size itself.
 _GROWING = (ast.Mult, ast.LShift)
-# Functions of numbers, which take either kind.
+# Functions that accept compile-time and run-time numbers alike.
 _ARITHMETIC = frozenset({"cdiv", "minimum", "maximum", "min", "max"})
-# Functions of numbers that need theirs while compiling, and give one.
+# Functions whose arguments must be compile-time numbers, as is the result.
 _COMPILE_TIME = frozenset({"constexpr", "next_power_of_2", "static_range", "int", "float", "bool", "len"})
-# Of these the arguments may be numbers of either kind (triton 3.9 language/core.py make_block_ptr, advance).
+# Arguments of these functions may be of either kind (triton 3.9 language/core.py make_block_ptr, advance).
 _POINTED = {"make_block_ptr": frozenset({1, 2, 3, "shape", "strides", "offsets"}), "advance": frozenset({1, "offsets"})}
 
 
+class PlainConstexprs(NamedTuple):
+    """Constexprs of a kernel: those in `plain` could be plain arguments.
+
+    Those also in `steering` need no specialization either.
+    """
+
+    plain: frozenset[str]
+    steering: frozenset[str]
+
+
+@cached_in_scan(most=32)
+def find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
+    """Analyse the constexprs of `kernel`, read from `source`. Empty if the kernel is too deeply nested."""
+    try:
+        return with_own_stack(_find_plain_constexprs, kernel, source)
+    except RecursionError:
+        return PlainConstexprs(frozenset(), frozenset())
+
+
+def _find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
+    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    assert isinstance(node, ast.FunctionDef)
+    constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
+    every = tuple(chain.from_iterable(map(parts, node.body)))
+    plain = plain_names(node, every, constexprs - kernel.uses.needed.keys(), constexprs)
+    return PlainConstexprs(plain, steering_names(every, plain))
+
+
+@cached_in_scan(most=1)
+def _lines(source: bytes) -> SourceText:
+    """Split a file into lines; cached, since kernels of one file are analysed one after the other."""
+    return SourceText(source)
+
+
 class _BodyValue(NamedTuple):
-    """What an expression is: known at run time alone, else made of the parameters `roots` and constants."""
+    """An abstract value: known only at run time, or else computed from the parameters `roots` and constants."""
 
     at_run_time: bool
     roots: frozenset[str] = frozenset()
@@ -41,7 +86,7 @@ _CONSTANT = _BodyValue(False)
 def plain_names(
     node: ast.FunctionDef, every: Iterable[ast.AST], wanted: frozenset[str], constexprs: frozenset[str]
 ) -> frozenset[str]:
-    """Those of `wanted`, constexprs of the kernel `node`, that it uses only where a plain argument does as well.
+    """Return those of `wanted`, constexprs of the kernel `node`, that could be plain arguments.
 
     `every` are all `parts` of its body.
     """
@@ -120,7 +165,7 @@ class _PlainUses:
         if name in self._wanted:
             self.refused.add(name)
         elif self._bound.get(name, 0) > 1 and not value.at_run_time:
-            # What stands there next, and of which type, is not followed.
+            # The new value and its type are not followed.
             self._refuse(value)
             self._known[name] = _CONSTANT
         elif self._known.get(name, value).at_run_time or self._bound.get(name, 0) <= 1:
@@ -187,7 +232,7 @@ class _PlainUses:
         func, by_name = node.func, isinstance(node.func, ast.Name)
         callee = callee_name(node) or ""
         if callee == "to" and isinstance(func, ast.Attribute):
-            self._of(func.value)  # constexpr has it too, and gives what it gives at run time
+            self._of(func.value)  # a constexpr has this method too, with the result that it has at run time
         elif isinstance(func, ast.Attribute):
             self._refuse(self._of(func.value))
         given: list[tuple[int | str | None, ast.expr]] = [
@@ -211,5 +256,5 @@ class _PlainUses:
             )
         if callee in _COMPILE_TIME or callee == "range":
             return _CONSTANT
-        # A function of triton.language gives a tensor; what else may be called gives what it is given.
+        # A function of triton.language returns a tensor; any other callable returns its argument's kind.
         return _RUN_TIME if not by_name or any(value.at_run_time for value in values) else _CONSTANT

@@ -1,4 +1,4 @@
-"""Expressions to text, as a user would write them."""
+"""Expressions to source text, for messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from triton_doctor.static.python.ir import (
 
 
 def spell(expr: Expr) -> str:
-    """The expression as a user would write it, shortened where it is long."""
+    """Return the expression as a user would write it, shortened if it is long."""
     try:
         text = with_own_stack(_spell, expr)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Which assignments of a name may be the one that a place in the function sees."""
+"""Reaching definitions: which assignments of a name may be in force at a point of a function."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.conditions import name_in_flag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from triton_doctor.static.python.function import Binding, BranchArm, Function
 
 
 class ReachingDefinitions(NamedTuple):
-    """The assignments that may be in force, latest first; `certain` where one of them must be."""
+    """The assignments that may be in force, latest first; `certain` if one of them must be."""
 
     bindings: tuple[Binding, ...]
     certain: bool
@@ -21,8 +23,17 @@ class ReachingDefinitions(NamedTuple):
 _NOWHERE = ReachingDefinitions((), certain=False)
 
 
-def reaching_definitions(function: Function, name: str, order: int, arms: tuple[BranchArm, ...]) -> ReachingDefinitions:
-    """The assignments of `name` that reach the event `order` of `function`, which stands inside `arms`."""
+def reaching_definitions(
+    function: Function,
+    name: str,
+    order: int,
+    arms: tuple[BranchArm, ...],
+    left_open: Callable[[tuple[BranchArm, ...]], tuple[BranchArm, ...] | None] | None = None,
+) -> ReachingDefinitions:
+    """Return the assignments of `name` that reach the event `order` of `function`, inside `arms`.
+
+    `left_open` returns the undecided ones of the arms around an assignment, or None if one of them is never taken.
+    """
     bindings = function.text.contents.bindings.get(name)
     if not bindings:
         return _NOWHERE
@@ -33,23 +44,26 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
     taken: set[tuple[int, int]] = set()
     for binding in reversed(bindings):
         if binding.order >= order:
-            # Later in the text: in force only where a loop comes round again.
+            # An assignment later in the text reaches this point only through another turn of a loop.
             if loops and binding.order > order and any(arm.branch in loops for arm in binding.arms):
                 found.append(binding)
             continue
         if are_exclusive(binding.arms, arms) or _contradict(function, binding.arms, arms):
             continue
+        around = binding.arms if left_open is None else left_open(binding.arms)
+        if around is None:
+            continue
         if found and any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
             continue  # assigned again in the same arm
         found.append(binding)
-        own = [arm for arm in binding.arms if arm not in arms]
+        own = [arm for arm in around if arm not in arms]
         if not own or _completes(own, taken):
             return ReachingDefinitions(tuple(found), certain=True)
     return ReachingDefinitions(tuple(found), certain=False)
 
 
 def are_exclusive(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
-    """Whether the two stand in different arms of one branch."""
+    """Return whether the two are in different arms of one branch."""
     for arm in one:
         for its in other:
             if arm.branch == its.branch and arm.side != its.side:
@@ -58,7 +72,7 @@ def are_exclusive(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> b
 
 
 def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
-    """Whether one flag, which the function assigns once at most, has to be true for the one and false for the other."""
+    """Return whether one flag, assigned at most once, must be true for `one` and false for `other`."""
     for arm in one:
         if arm.flag is not None:
             for its in other:
@@ -68,7 +82,10 @@ def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[Bra
 
 
 def keeps_flag(function: Function, flag: str) -> bool:
-    """Whether `flag` has one truth in all of `function`: it is assigned once at most, what may be None only once."""
+    """Return whether `flag` has one truth in all of `function`.
+
+    A flag may be assigned at most once; for "x is None", `x` is bound at most once, by an assignment or as a parameter.
+    """
     name = name_in_flag(flag)
     if name is None:
         return len(function.bindings.get(flag, ())) <= 1
@@ -77,7 +94,7 @@ def keeps_flag(function: Function, flag: str) -> bool:
 
 
 def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
-    """Whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
+    """Return whether this assignment and the later ones in `taken` cover all arms of every branch around it."""
     while own:
         arm = own.pop()
         taken.add((arm.branch, arm.side))
@@ -87,7 +104,9 @@ def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
 
 
 def flags_at(function: Function, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...]:
-    """Those of `arms` whose flag decides another branch too, and is bound once: what came before took that path."""
+    """Return those of `arms` whose flag also decides another branch and is bound once: earlier code took
+    the same path.
+    """
     if not any(arm.flag is not None for arm in arms):
         return ()
     deciding = _deciding_again(function)
@@ -96,7 +115,7 @@ def flags_at(function: Function, arms: tuple[BranchArm, ...]) -> tuple[BranchArm
 
 @cached_in_scan()
 def _deciding_again(function: Function) -> frozenset[str]:
-    """The flags of `function` that decide more than one branch around an assignment, and are assigned once at most."""
+    """Return the flags that decide more than one branch around an assignment and are assigned at most once."""
     branches: dict[str, set[int]] = {}
     arms = {arm for call in function.calls for arm in call.arms}
     arms.update(arm for bindings in function.bindings.values() for binding in bindings for arm in binding.arms)

@@ -1,4 +1,4 @@
-"""A function's text to what its author wrote beside the code: annotations, comments and the docstring."""
+"""The text that an author wrote beside the code of a function: annotations, comments, docstring."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# What decides where a parameter begins and ends in a header. A comment or a string counts whole.
+# Tokens that delimit parameters in a header. A comment or a string is one token.
 _HEADER_TOKEN = re.compile(
     r"""#[^\n]*|'''.*?'''|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[()\[\]{},:=]""", re.DOTALL
 )
-# The parameter that follows a parenthesis or a comma.
+# A parameter name after a parenthesis or a comma.
 _PARAMETER = re.compile(r"(?:[\s\\*]|#[^\n]*\n)*([^\W\d]\w*)")
 _DEF = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _DOCSTRING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*[rRuU]?(\"\"\"|''')(.*?)\1", re.DOTALL)
@@ -30,7 +30,7 @@ class Remark(NamedTuple):
 
 
 class ParameterRemark(NamedTuple):
-    """What stands at a parameter: its annotation as written, and the comment on its line; empty where there is none."""
+    """The annotation of a parameter as written, and the comment on its line; empty if there is none."""
 
     annotation: str
     comment: str
@@ -38,10 +38,10 @@ class ParameterRemark(NamedTuple):
 
 
 class Remarks(NamedTuple):
-    """All that stands beside the code of a function.
+    """Everything written beside the code of a function.
 
-    `trailing` are comments behind assignments and returns, by the line of the statement; `standing` those on lines of
-    their own. Only comments that hold a bracket are kept.
+    `trailing` are comments after assignments and returns, by the line of the statement; `standing` are comments on
+    lines of their own. Only comments with a bracket are kept.
     """
 
     parameters: Mapping[str, ParameterRemark]
@@ -55,7 +55,7 @@ NO_REMARKS = Remarks({}, {}, (), "", 1)
 
 
 def read_remarks(text: str, first: int) -> Remarks:
-    """Read the text of a function, whose `def` stands on line `first` of its file."""
+    """Read the text of a function whose `def` is on line `first` of its file."""
     found = _DEF.search(text)
     if found is None:
         return Remarks({}, {}, (), "", first)
@@ -84,7 +84,7 @@ class _ParameterList:
         self._annotation_start: int | None = None
 
     def take(self, token: str, start: int, text: str, starts: Sequence[int]) -> None:
-        """Take in a token directly inside the parentheses of the header, or the first of them."""
+        """Process a token directly inside the parentheses of the header, or the opening parenthesis."""
         if token in "(,":
             self.close(start, text)
             found = _PARAMETER.match(text, start + 1)
@@ -103,7 +103,7 @@ class _ParameterList:
 
 
 def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple[dict[str, ParameterRemark], int]:
-    """Read the parameters behind the name of the function, and where the header's last line ends."""
+    """Return the parameters after the function's name, and the end offset of the header's last line."""
     header, depth = _ParameterList(), 0
     end = len(text)
     for found in _HEADER_TOKEN.finditer(text, at):
@@ -126,7 +126,7 @@ def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple
     rows = sorted({row for _, row in header.names})
     said: dict[int, str] = {}
     for row, comment in header.comments.items():
-        # A comment behind the last line of a long annotation, or default, is about the parameter that it ends.
+        # A comment after the last line of a long annotation or default belongs to the parameter that ends there.
         line = text[starts[row] : starts[row + 1] if row + 1 < len(starts) else len(text)]
         if not line.lstrip().startswith("#") and (at_row := bisect_right(rows, row)):
             said.setdefault(rows[at_row - 1], comment)
@@ -157,7 +157,7 @@ def _comments(text: str, at: int) -> Iterator[re.Match[str]]:
 
 
 def _statement_row(text: str, row: int, starts: Sequence[int]) -> int:
-    """Return the row on which the statement begins whose last row is `row`; a closing bracket belongs to one above."""
+    """Return the first row of the statement whose last row is `row`; a closing bracket belongs to a row above."""
     line = text[starts[row] :].lstrip()
     if line[:1] not in (")", "]", "}"):
         return row

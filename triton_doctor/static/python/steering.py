@@ -1,7 +1,7 @@
-"""A kernel's body to the parameters that only steer it: how far loops run, which rows a program takes.
+"""Finds parameters that only control a kernel: loop bounds, and which rows a program takes.
 
-What Triton knows of an integer, that it is 1 or divisible by 16, tells how addresses and masks lie.
-A loop that counts by ones forgets it, so an integer that goes no further has nothing to gain from being specialized.
+Triton uses "is 1" and "is divisible by 16" of an integer for addresses and masks. A loop that counts by one discards
+that, so an integer with no other use gains nothing from specialization.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from triton_doctor.static.python.nodes import callee_name, names_in, names_in_al
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The kinds of nodes that bind names, or tell of addresses, masks and values.
+# Kinds of nodes that bind names, or that form addresses, masks and values.
 _TELLING_KINDS = frozenset({
     ast.Call, ast.Compare, ast.If, ast.While, ast.Return, ast.Subscript, ast.IfExp, ast.Assign, ast.AugAssign,
     ast.AnnAssign, ast.For,
@@ -23,7 +23,7 @@ _NUMBERS_OF_NUMBERS = frozenset({"range", "min", "max", "minimum", "maximum", "c
 
 
 def steering_names(every: Iterable[ast.AST], wanted: frozenset[str]) -> frozenset[str]:
-    """Those of `wanted` from which no address, mask or value is made; `every` are all parts of a kernel's body."""
+    """Return those of `wanted` that reach no address, mask or value. `every` are all parts of a kernel's body."""
     if not wanted:
         return wanted
     flows, telling = _gathered(every)
@@ -31,7 +31,7 @@ def steering_names(every: Iterable[ast.AST], wanted: frozenset[str]) -> frozense
 
 
 def _reached(name: str, flows: list[tuple[set[str], set[str]]]) -> set[str]:
-    """The names that are made of `name`, itself included."""
+    """Return the names computed from `name`, including itself."""
     reached, before = {name}, 0
     while len(reached) > before:
         before = len(reached)
@@ -42,9 +42,9 @@ def _reached(name: str, flows: list[tuple[set[str], set[str]]]) -> set[str]:
 
 
 def _gathered(every: Iterable[ast.AST]) -> tuple[list[tuple[set[str], set[str]]], set[str]]:
-    """Which names are bound to what is made of which; and the names in what tells of addresses, masks and values.
+    """Return the data flow between names, and the names used for addresses, masks and values.
 
-    That is an argument of a call that makes more than numbers of numbers, and a comparison that is no branch's test.
+    Those are arguments of calls that are not pure number functions, and comparisons that are not a branch's test.
     """
     flows: list[tuple[set[str], set[str]]] = []
     telling: list[ast.AST] = []
@@ -80,7 +80,10 @@ def _telling(call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _beginning(loop: ast.For) -> ast.AST | None:
-    """What tells of the values that a loop counts: where it begins, and only if it counts by more than one."""
+    """Return the part of a loop's iterable that affects addresses.
+
+    The start of a range that has a step; nothing of a range without; anything else whole.
+    """
     if not isinstance(loop.iter, ast.Call):
         return loop.iter
     return loop.iter.args[0] if len(loop.iter.args) > 2 else None

@@ -1,4 +1,4 @@
-"""Steps of a program: one evaluation or assignment each, with what it stands in."""
+"""Steps of a program: one evaluation or assignment each, with the blocks around it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 class Condition(NamedTuple):
-    """`test` has that `outcome`. Of an `except` and a `case`, it is Opaque with what is caught, or with nothing.
+    """`test` has that `outcome`.
 
-    `is_left` where the other outcome has left the block above: `if test: return`.
+    For an `except` or a `case`, `test` is Opaque with the caught expression, or with nothing.
+
+    `is_left` if the other outcome left the block above: `if test: return`.
     """
 
     test: Expr
@@ -40,9 +42,9 @@ Surrounding: TypeAlias = Condition | LoopOver | Managed
 
 
 class ProgramStep:
-    """A statement evaluates a value, and assigns it to a target where there is one, by `operator`.
+    """A statement that evaluates a value and may assign it to a target, by `operator`.
 
-    `line` and `last_line` are those of the statement. What it says is lowered when it is asked for.
+    `line` and `last_line` are those of the statement. Its expressions are lowered on first access.
     """
 
     __slots__ = ("_around", "_lowering", "_target", "_value", "last_line", "line", "operator")
@@ -56,7 +58,7 @@ class ProgramStep:
         lines: tuple[int, int],
         around: tuple[Surrounding, ...],
     ) -> None:
-        """Expressions may be pending."""
+        """Expressions may be placeholders (`located.pending`)."""
         self._lowering = lowering
         self._value, self._target, self._around = value, target, around
         self.operator = operator
@@ -64,22 +66,22 @@ class ProgramStep:
 
     @property
     def value(self) -> Expr:
-        """What is evaluated. An import has the value `Opaque("Import", (Const(module),))`."""
+        """The evaluated expression. For an import it is `Opaque("Import", (Const(module),))`."""
         return self._lowering.resolve(self._value)
 
     @property
     def target(self) -> Expr | None:
-        """What the value is assigned to."""
+        """The target of the assignment; None if there is none."""
         return self._lowering.resolve(self._target) if self._target is not None else None
 
     @property
     def around(self) -> tuple[Surrounding, ...]:
-        """What it stands in, outermost first."""
+        """The surrounding conditions, loops and `with` blocks, outermost first."""
         return tuple([resolve(one, self._lowering) for one in self._around])
 
 
 def resolve(one: Surrounding, lowering: LocatedLowering) -> Surrounding:
-    """`one`, with the expressions that are pending in it lowered."""
+    """Return `one` with its placeholders lowered."""
     match one:
         case Condition(test):
             return one._replace(test=lowering.resolve(test))
@@ -95,6 +97,6 @@ class _Extent(Protocol):
 
 
 def lines_touch(part: _Extent, lines: Sequence[int]) -> bool:
-    """Whether one of `lines`, which are in order, is a line of `part`."""
+    """Return whether `part` covers one of `lines`, which are sorted."""
     index = bisect_left(lines, part.line)
     return index < len(lines) and lines[index] <= part.last_line

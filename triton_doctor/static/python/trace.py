@@ -1,7 +1,7 @@
-"""Syntax to steps: every evaluation of a module in the order of its text, what decides over it, and where it stands.
+"""Syntax to a trace: every evaluation of a module in order of the text, with what surrounds it and its span.
 
-What decides how often a value changes needs no more than `Contents`. What a program does to the world outside, such as
-its environment, needs all of its statements: those are read here, of the few files where that matters.
+For the variability of values, `Contents` is enough. What a program does to its environment depends on all of its
+statements: a trace has those, and is only made of files that may set a variable.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _LEAVING_CALLS = frozenset({"exit", "quit", "_exit", "skip"})
 
 
 class Routine:
-    """A function, or the top level of a module with the bodies of its classes; read when its steps are asked for."""
+    """A function, or the top level of a module with its class bodies; read on first access."""
 
     def __init__(
         self, trace: Trace, node: ast.Module | _Definition, outer: Routine | None, around: tuple[Surrounding, ...]
     ) -> None:
-        """`around` is what its definition stands in."""
+        """`around` is what surrounds its definition."""
         self.outer = outer
         self._around = around
         self.name: str | None = None
@@ -54,17 +54,17 @@ class Routine:
 
     @property
     def steps(self) -> Sequence[ProgramStep]:
-        """What it does, in the order of its text; not what the functions in it do."""
+        """Its steps in order of the text, without those of nested functions."""
         return self._body.steps
 
     @property
     def functions(self) -> Sequence[Routine]:
-        """The functions that stand in it, methods too."""
+        """The functions in it, including methods."""
         return self._body.functions
 
     @cached_property
     def around(self) -> tuple[Surrounding, ...]:
-        """What its definition stands in, outermost first."""
+        """What surrounds its definition, outermost first."""
         return tuple([resolve(one, self._trace.lowering) for one in self._around])
 
     @cached_property
@@ -74,15 +74,15 @@ class Routine:
         return self._trace.lowering.lower_all(listed)
 
     def values(self, name: str) -> Sequence[Expr]:
-        """All that it assigns to `name`: to `self.name` too, and to `Class.name` in the body of a class."""
+        """Return everything that it assigns to `name`, which may be `self.name`, or `Class.name` in a class body."""
         return [self._trace.lowering.resolve(value) for value in self._body.values.get(name, ())]
 
 
 class Trace:
-    """What a module does. `imports` are those of the whole file."""
+    """The steps of a module. `imports` are those of the whole file."""
 
     def __init__(self, tree: ast.Module, source: SourceText) -> None:
-        """Nothing but the imports is read yet; the tree is held as long as this is."""
+        """Only the imports are read at first; the tree is kept."""
         self.source = source
         self.lowering = LocatedLowering(source)
         self.imports = Imports()
@@ -92,7 +92,7 @@ class Trace:
         self._tree = tree
 
     def calls(self) -> Iterator[Call]:
-        """Every call of the file, in no order."""
+        """Yield every call of the file, in no particular order."""
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call):
                 call = self.lowering.lower(node)
@@ -101,7 +101,7 @@ class Trace:
 
 
 class _TracedBody(Body):
-    """Keeps the steps of `routine`, beside what every body keeps."""
+    """A body that also keeps the steps of `routine`."""
 
     def __init__(self, routine: Routine, trace: Trace, around: tuple[Surrounding, ...]) -> None:
         super().__init__(trace.source)
@@ -212,7 +212,7 @@ class _TracedBody(Body):
         self.values.setdefault(self._class + name, []).append(value)
 
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
-        """What tests say of sizes is no step."""
+        """Do nothing: bounds of sizes are no steps."""
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -1,6 +1,6 @@
-"""A file that could not be read to its TRD900: what stands in the way, and where.
+"""A file that could not be read to its TRD900, with the reason and the place.
 
-What the running Python does not read may be no mistake: syntax of a newer one is told by the line of the error.
+A file may be valid Python of a newer version; the line of the error tells which syntax it uses.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ RUNNING = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
 class NewerSyntax(NamedTuple):
-    """What the line uses, and the first Python that has it."""
+    """A syntax, and the first Python that has it."""
 
     what: str
     version: tuple[int, int]
 
 
-# By the line of the error, the first that matches (https://docs.python.org/3/whatsnew/).
+# Matched against the line of the error; the first match counts (https://docs.python.org/3/whatsnew/).
 _NEWER = (
     (re.compile(r"\s*type\s+\w+\s*(?:\[.*\])?\s*="), NewerSyntax("a `type` statement", (3, 12))),
     (re.compile(r"\s*(?:(?:async\s+)?def|class)\s+\w+\s*\["), NewerSyntax("type parameters", (3, 12))),
@@ -36,7 +36,10 @@ _NESTED_QUOTES = NewerSyntax("an f-string with quotes, a backslash or a comment 
 
 
 def newer_syntax(error: Exception, running: tuple[int, int] = sys.version_info[:2]) -> NewerSyntax | None:
-    """What the line of `error` uses that is newer than the `running` Python; None where it is plainly wrong."""
+    """Return the syntax in the line of `error` that is newer than the `running` Python.
+
+    None if the line is just wrong.
+    """
     if not isinstance(error, SyntaxError):
         return None
     line = error.text or ""
@@ -47,7 +50,7 @@ def newer_syntax(error: Exception, running: tuple[int, int] = sys.version_info[:
 
 
 def explain_unreadable(path: str, error: Exception) -> Finding:
-    """The finding for the `error` that reading `path` raised; its span is empty where the whole file is meant."""
+    """Return the finding for the `error` raised by reading `path`; its span is empty if it concerns the whole file."""
     span = Span(1, 1, 1, 1)
     advice = None
     match error:
@@ -87,13 +90,13 @@ def explain_unreadable(path: str, error: Exception) -> Finding:
 
 
 def is_encoding(error: SyntaxError) -> bool:
-    """Whether `error` is about bytes that are no text, which Python reports as bad syntax."""
+    """Return whether `error` is about undecodable bytes, which Python reports as a syntax error."""
     return any(
         sign in error.msg for sign in ("codec can't decode", "Non-UTF-8", "unknown encoding", "encoding problem")
     )
 
 
 def one_line(text: str) -> str:
-    """`text` as messages are written: one line, no capital at its start, no full stop."""
+    """Return `text` in the form of messages: one line, no initial capital, no full stop."""
     line = " ".join(text.split()).rstrip(".")
     return line if line[:2].isupper() else line[:1].lower() + line[1:]

@@ -11,8 +11,8 @@ from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_pa
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import find_configs
-from triton_doctor.static.variability.queries import find_literals, find_module_literals
+from triton_doctor.static.variability.queries.configs import find_configs
+from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ CODE = "TRD502"
 
 
 class _GivenNumber(NamedTuple):
-    """A number that the parameter `name` gets, and where it is written."""
+    """A number passed for the parameter `name`, and where it is written."""
 
     name: str
     number: int
@@ -35,7 +35,10 @@ class _GivenNumber(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a call of `arange` in literals, at it; one a parameter, at the first value that does not do."""
+    """Yield a finding for each call of `arange` with literals, at the call.
+
+    One for each parameter, at the first bad value.
+    """
     for kernel in project.kernels():
         reported: set[str] = set()
         if kernel.jit_span is None or not kernel.uses.aranges or is_for_a_fork(project.modules[kernel.path]):
@@ -48,7 +51,7 @@ def check(project: Project) -> Iterator[Finding]:
                 (name,) = names
                 for value in _values(project, kernel, name):
                     count = _count(arange, {name: value.number})
-                    # None or fewer are a default that no launch means.
+                    # Zero or fewer is a default that no launch uses.
                     if count is not None and count > 0 and not _is_power_of_two(count):
                         reported.add(name)
                         yield _in_parameter(kernel, arange, value, count)
@@ -60,7 +63,7 @@ def _names(arange: Arange) -> frozenset[str]:
 
 
 def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumber]:
-    """The literals that launches, the default and configs give a constexpr."""
+    """Yield the literals that launches, the default and configs give a constexpr."""
     param = next((param for param in kernel.params if param.name == name and param.is_constexpr), None)
     if param is None:
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ CODE = "TRD303"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a name, at the decorator."""
+    """Yield one finding for each such name, at the decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or not tuned.by.endswith(("triton.autotune", "triton.runtime.autotuner.autotune")):
@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
                     path=kernel.path,
                     span=tuned.span,
                     code=CODE,
-                    severity=Severity.INFO if interpreter_of(project).callers.is_shown(kernel) else Severity.ERROR,
+                    severity=Severity.INFO if interpreter_of(project).call_graph.is_shown(kernel) else Severity.ERROR,
                     message=(
                         f"the autotune key of `{kernel.name}` names `{name}`, which is not a parameter: Triton 3.9 "
                         "raises ValueError, and earlier versions ignore it"

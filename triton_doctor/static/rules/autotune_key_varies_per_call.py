@@ -1,6 +1,6 @@
 """TRD301: an autotune key that follows the data, so that each new value tunes the configs again.
 
-The fix: the names go out of the key where a program of the kernel does the same work whatever they are.
+The fix removes the names from the key if a program of the kernel does the same work for all values.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import describe_configs
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse
-from triton_doctor.static.variability.tuning import AUTOTUNE_KEY, join_words, varying_keys
+from triton_doctor.static.variability.queries.configs import describe_configs
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.parameters import Parameter, ParameterSource
+    from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
 
 
 CODE = AUTOTUNE_KEY
-# `n // 32` is one key for 32 values of `n`.
+# `n // 32` is the same key for 32 values of `n`.
 _COARSE = 16
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at the name of its key that changes most often; a plain argument before a constexpr.
+    """Yield a finding for each kernel, at the name of its key that changes most often.
 
-    A name by which a pruner chooses the configs comes last: the key needs it, as one bucket would share its configs.
-    Where TRD201 reports the name too, this becomes part of that finding: see `fold_tuning`.
+    Plain arguments before constexprs. A name by which a pruner chooses configs comes last: the key needs it, since
+    values in one bucket would share configs. If TRD201 reports the name too, this becomes part of that finding: see
+    `fold_tuning`.
     """
     for varying in varying_keys(project).values():
         sources = [(parameter, worst) for parameter in varying if (worst := parameter.worst) is not None]
@@ -59,15 +60,16 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
     chosen = f"; `{pruner.name}` chooses configs by `{name}`" if pruner is not None else ""
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
+    idle_reason = worst.idle_reason or (TUNED_ONCE if runs_compiled(project, kernel) else None)
     return Finding(
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.INFO if pruner is not None and pruner.fails else _severity(worst),
+        severity=Severity.INFO if idle_reason or (pruner is not None and pruner.fails) else _severity(worst),
         message=(
             f"`{kernel.name}` autotunes {describe_configs(project, kernel)} "
             f"again for each value of {describe_value(worst)}: "
-            f"`{name}` is in its autotune key{also}{chosen}{describe_excuse(worst.excuse)}"
+            f"`{name}` is in its autotune key{also}{chosen}{describe_idle_reason(idle_reason)}"
         ),
         advice=(
             f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
@@ -81,13 +83,13 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 
 
 def _severity(worst: ParameterSource) -> Severity:
-    if worst.excuse or (worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr))):
+    if worst.expr is not None and _is_coarse(origin_of(worst.launch, worst.expr)):
         return Severity.INFO
     return Severity.ERROR if worst.number.from_data and not worst.number.hints else Severity.WARNING
 
 
 def _is_coarse(expr: Expr) -> bool:
-    """Whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
+    """Return whether the author of the launch rounds the value for the key: `n // 32`, `cdiv(n, 128) * 128`."""
     match expr:
         case BinaryOp("*", (inner, Const(int()))):
             return _is_coarse(inner)
@@ -100,9 +102,10 @@ def _is_coarse(expr: Expr) -> bool:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Unsafe: one config for all values may be slower for some, though results stay.
+    """Return an unsafe plan: one config for all values may be slower for some, with the same results.
 
-    None where a loop runs to one, or the kernel needs one while it compiles: the best config may depend on it.
+    None if a loop's length depends on a name, or the kernel needs one at compile time: the best config may depend on
+    it.
     """
     kernel = kernel_of(project, finding)
     tuned = kernel.autotune if kernel is not None else None

@@ -1,4 +1,4 @@
-"""TRD302: a kernel that is tuned over very many configs, none of them left out and no result kept."""
+"""TRD302: a kernel tuned over very many configs, without pruning and without caching the result."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import config_counts
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
+from triton_doctor.static.variability.queries.configs import config_counts
+from triton_doctor.static.variability.queries.idle_code import (
+    TUNED_ONCE,
+    describe_idle_reason,
+    explain_idle_kernel,
+    runs_compiled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,12 +20,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE = "TRD302"
-# Each is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).
+# Each config is compiled, and timed for some 125 ms (triton.testing.do_bench: 25 ms of warm-up, 100 ms of runs).
 MOST_CONFIGS = 40
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at its decorator."""
+    """Yield one finding for each kernel, at its decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or tuned.prunes or tuned.keeps or not tuned.by.endswith("autotune"):
@@ -28,7 +33,7 @@ def check(project: Project) -> Iterator[Finding]:
         count = min(config_counts(project, kernel), default=0)
         if count > MOST_CONFIGS:
             again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
-            idle = explain_idle_kernel(project, kernel)
+            idle = explain_idle_kernel(project, kernel) or (TUNED_ONCE if runs_compiled(project, kernel) else None)
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,
@@ -36,7 +41,7 @@ def check(project: Project) -> Iterator[Finding]:
                 severity=Severity.INFO if idle else Severity.WARNING,
                 message=(
                     f"`{kernel.name}` compiles and times {count} configs{again}, in every process"
-                    + describe_excuse(idle)
+                    + describe_idle_reason(idle)
                 ),
                 advice=(
                     "list fewer configs, prune them with `prune_configs_by`, or keep the results with "

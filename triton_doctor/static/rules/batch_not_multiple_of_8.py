@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
 
 CODE = "TRD501"
-# Matrix units take half precision in steps of 8 elements.
+# Matrix units process half precision in steps of 8 elements.
 STEP = 8
-# Of transformers.TrainingArguments.
+# Options of transformers.TrainingArguments.
 _OPTIONS = frozenset({b"per_device_train_batch_size", b"per_device_eval_batch_size"})
 _MAKERS = frozenset("randint randn rand zeros ones empty".split())
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding an option of a trainer; one a tensor that a training step is fed, where it is made."""
+    """Yield a finding for each option of a trainer, and for each tensor fed to a training step, where it is created."""
     for module in project.subjects():
         if module.path in project.tests:
-            continue  # small on purpose
+            continue  # deliberately small
         whole = module.top
         has_options, has_steps = any(map(whole.holds, _OPTIONS)), whole.holds(b"backward")
         for function in module.functions.values() if has_options or has_steps else ():
@@ -53,7 +53,7 @@ def _options(module: Module, function: Function) -> Iterator[Finding]:
 
 
 def _literal(function: Function, site: CallSite, value: Expr) -> Expr:
-    """What a name was assigned, where that is one thing."""
+    """Return the only expression assigned to a name; else `value`."""
     if isinstance(value, Name):
         found = reaching_definitions(function, value.id, site.order, site.arms)
         if found.certain and len(found.bindings) == 1:
@@ -62,7 +62,7 @@ def _literal(function: Function, site: CallSite, value: Expr) -> Expr:
 
 
 def _tensors(module: Module, function: Function) -> Iterator[Finding]:
-    """What is made with a literal first axis, and then given to something that is bound here: the model."""
+    """Yield tensors created with a literal first axis and then passed to something bound here: the model."""
     given = {
         name
         for site in function.calls
@@ -78,7 +78,7 @@ def _tensors(module: Module, function: Function) -> Iterator[Finding]:
 
 
 def _tensor(argument: Expr, function: Function) -> str | None:
-    """The tensor that is given, itself or a slice of it."""
+    """Return the name of the tensor argument, itself or a slice of it."""
     for _ in range(2):
         if isinstance(argument, Subscript):
             argument = argument.base
@@ -89,7 +89,7 @@ def _tensor(argument: Expr, function: Function) -> str | None:
 
 
 def _first_axis(binding: Binding) -> Expr | None:
-    """The first of two or more axes that a tensor is made with."""
+    """Return the size of the first of two or more axes with which a tensor is created."""
     call = binding.value
     if not isinstance(call, Call) or final_name(call.func) not in _MAKERS:
         return None

@@ -1,4 +1,4 @@
-"""TRD206: a block as large as the data, with no cap: each power of two compiles, and large ones take long to."""
+"""TRD206: a block as large as the data, without a cap: each power of two compiles, and large blocks take long."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,10 @@ CODE = "TRD206"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a parameter whose size is rounded up but has no bound. One that is not rounded is TRD201's."""
+    """Yield one finding for each parameter that is rounded up but unbounded.
+
+    One that is not rounded belongs to TRD201.
+    """
     for parameter in parameters(project):
         worst = parameter.worst
         if not parameter.param.is_constexpr or parameter.need != "block" or worst is None:

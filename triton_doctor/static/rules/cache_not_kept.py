@@ -1,4 +1,4 @@
-"""TRD106: a cache folder that outlives no process, no job or no container, so that everything compiles again."""
+"""TRD106: a cache folder that does not outlive a process, job or container, so that everything compiles again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CODE = "TRD106"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; info where something outside the file may still keep the folder."""
+    """Yield one finding for each setting; info if something outside the file may keep the folder."""
     for file in project.environment:
         for setting in file.settings:
             if setting.variable not in CACHE_FOLDERS or setting.fleeting is None or setting.guarded:

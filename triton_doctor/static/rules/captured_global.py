@@ -1,4 +1,4 @@
-"""TRD210: a kernel that reads a global variable which Triton does not let it read, or which changes later."""
+"""TRD210: a kernel that reads a global variable which Triton does not allow it to read, or which changes later."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from triton_doctor.static.project.launches.expected_errors import expects_error_
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.timed_regions import Launching
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.timed_regions import Launching
 from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel, Module
 
 CODE = "TRD210"
-# It lets kernels read any global (triton 3.9 knobs.py).
+# Allows kernels to read any global (triton 3.9 knobs.py).
 _ALLOWING = "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"
-# Triton 3.0 was the first that refused a global which is no constexpr, 3.3 the first that took an annotation for none.
+# Triton 3.0 was the first to reject a global that is no constexpr; 3.3 was the first to reject one that is only
+# annotated.
 _REFUSES_PLAIN, _REFUSES_ANNOTATED = Version(3, 0), Version(3, 3)
 
 
 class _Reassigned(NamedTuple):
-    """A global of `kernel` that `function` of `home` assigns again."""
+    """A global of `kernel` that `function` of `home` reassigns."""
 
     name: str
     home: Module
@@ -38,9 +39,10 @@ class _Reassigned(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel and global that cannot be read, one a kernel and function that reassigns what it reads.
+    """Yield one finding for each kernel and unreadable global, and for each kernel and function that reassigns its
+    globals.
 
-    What may be Triton by another name only is left alone.
+    A global that may be Triton under another name is left alone.
     """
     allowed = _ALLOWING in project.set_anywhere
     for kernel in project.kernels():
@@ -68,7 +70,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _is_plain(value: Expr) -> bool:
-    """Whether it is a number, a string or a tuple of them, which no kernel may read."""
+    """Return whether it is a number, a string or a tuple of them, which no kernel may read."""
     match value:
         case Const(literal):
             return literal is not ... and literal is not None
@@ -83,7 +85,7 @@ def _is_constexpr(value: Expr) -> bool:
 
 
 def _assigned_later(home: Module, name: str) -> Iterator[tuple[Function, Binding]]:
-    """The functions that say `global name` and assign it, in order, with the first assignment of each."""
+    """Yield the functions that declare `global name` and assign it, in order, with the first assignment of each."""
     for function in home.functions.values():
         declares = function.name != "<module>" and function.holds(b"global")
         if declares and name in function.globals and function.bindings.get(name):
@@ -117,7 +119,7 @@ def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]
     if len(reassigned) > 2:
         names = f"`{first.name}` and {len(reassigned) - 1} others"
     what = f"the global {names}" if len(reassigned) == 1 else f"the globals {names}"
-    shown = interpreter_of(project).callers.is_shown(kernel) or first.home.path in project.tests
+    shown = interpreter_of(project).call_graph.is_shown(kernel) or first.home.path in project.tests
     runs_late = _may_follow_a_launch(project, first.home, function, first.again)
     return Finding(
         path=kernel.path,
@@ -141,13 +143,13 @@ def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]
 
 
 def _may_follow_a_launch(project: Project, home: Module, function: Function, again: Binding) -> bool:
-    """Whether kernels were launched before `function` reassigns a global, or it runs in a loop.
+    """Return whether kernels were launched before `function` reassigns a global, or it runs in a loop.
 
-    A setter that runs once, before anything is launched, does no harm. One without a caller in sight may do none.
+    A setter that runs once before the first launch does no harm, and one without known callers may not.
     """
     if Launching(project).may_have_launched(home, function, again.order):
         return True
-    callers = interpreter_of(project).callers.of(home, function)
+    callers = interpreter_of(project).call_graph.callers_of(home, function)
     return any(arm.loop for caller in callers for arm in caller.site.arms)
 
 

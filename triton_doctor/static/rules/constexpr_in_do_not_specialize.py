@@ -1,6 +1,6 @@
 """TRD204: `do_not_specialize` names a constexpr, or no parameter at all.
 
-The fix: the name goes out of the list; Triton took no notice of it, or refused to compile.
+The fix removes the name from the list; Triton ignores it, or refuses to compile.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of, 
 from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.parameter_uses import ParameterUses
-from triton_doctor.static.variability.parameters import parameters
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.parameter_uses import ParameterUses
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.variables import Version
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 CODE = "TRD204"
-# Two of three letters are alike in names that have nothing to do with each other; `n_rows` and `nrows` are .91 alike.
+# Unrelated names share two of three letters; `n_rows` and `nrows` have the similarity .91.
 _LIKE = 0.8
-# The last release line that is known to compile a listed constexpr: triton 3.6 compiler/code_generator.py:644 refuses.
+# The last release line known to compile a listed constexpr: triton 3.6 compiler/code_generator.py:644 rejects it.
 _COMPILES = Version(3, 4)
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a name, at the decorator."""
+    """Yield one finding for each name, at the decorator."""
     for kernel in project.kernels():
         if not kernel.params:
-            continue  # a stub: what it stands for has them
+            continue  # a stub: the real function has them
         if (kernel.do_not_specialize or kernel.do_not_align) and is_expected_to_fail(project, kernel):
             continue
         params = {param.name: param for param in kernel.params}
@@ -76,13 +76,13 @@ def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Find
 
 
 def _changes(project: Project, kernel: Kernel, name: str) -> bool:
-    """Whether launches of the program give the parameter of that `name` another value on each call."""
+    """Return whether launches in programs give the parameter `name` another value on each call."""
     worst = next(one.worst for one in parameters(project) if one.kernel.key == kernel.key and one.param.name == name)
-    return worst is not None and worst.kind is Variability.PER_CALL and not worst.excuse
+    return worst is not None and worst.kind is Variability.PER_CALL and not worst.idle_reason
 
 
 def _advice(project: Project, kernel: Kernel, name: str) -> str:
-    """Without its annotation the kernel compiles only where it does not need the value while it compiles."""
+    """Without its annotation, the kernel compiles only if it does not need the value at compile time."""
     if ParameterUses(project, launches_of(project)).need(kernel, name) is not None:
         return f"remove `{name}` from the list: the kernel needs its value while it compiles"
     return f"drop the `tl.constexpr` annotation of `{name}`, or remove it from the list"
@@ -92,9 +92,11 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
     meant = meant_by(kernel, name)
     is_position = name.lstrip("-").isdecimal()
     named = f"position {name}" if is_position else f"`{name}`"
-    # A name that was left behind costs nothing; one that stands for another parameter leaves that one specialized.
+    # A leftover name costs nothing; a misspelled one leaves another parameter specialized.
     is_meant = bool(meant) or is_position or len(_numbers_left(project, kernel)) == 1
-    severity = Severity.WARNING if is_meant and not interpreter_of(project).callers.is_shown(kernel) else Severity.INFO
+    severity = (
+        Severity.WARNING if is_meant and not interpreter_of(project).call_graph.is_shown(kernel) else Severity.INFO
+    )
     return Finding(
         path=kernel.path,
         span=kernel.jit_span or kernel.span,
@@ -109,15 +111,15 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
 
 
 def _numbers_left(project: Project, kernel: Kernel) -> list[str]:
-    """The parameters that neither are listed nor constexprs, and that the kernel does not load from or store to."""
+    """Return the parameters that are not listed, no constexprs and no pointers."""
     listed = {*kernel.do_not_specialize, *kernel.do_not_align, *pointers(project, kernel)}
     return [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
 
 
 def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
-    """The parameters that `name`, which is none, may be a misspelling of: `T` of `T_tmp`.
+    """Return the parameters that `name`, which is none, may misspell: `T` for `T_tmp`.
 
-    None that the list has already, and no constexpr, which does not belong there.
+    Not those already listed, and no constexprs, which do not belong there.
     """
     listed = {*kernel.do_not_specialize, *kernel.do_not_align}
     free = [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
@@ -146,7 +148,7 @@ def _facts(kernel: Kernel, option: str, name: str) -> Facts:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Safe, as the kernel compiles as it did; None where a parameter was meant that is spelled otherwise."""
+    """Return a safe plan, since the kernel compiles as before; None if the name misspells a parameter."""
     kernel, name = kernel_of(project, finding), finding.facts.parameter
     option = finding.facts.word
     if kernel is None or kernel.jit_span is None or name is None or option is None:

@@ -1,6 +1,6 @@
-"""TRD202: a constexpr that the kernel never reads, and that still is part of its key.
+"""TRD202: a constexpr that the kernel never reads, and that is part of its key all the same.
 
-The fix: the parameter goes out of the kernel, and the argument out of every launch.
+The fix removes the parameter from the kernel, and the argument from every launch.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
-from triton_doctor.static.project.calls.parameter_lookups import is_asked_for
+from triton_doctor.static.project.calls.parameter_lookups import is_looked_up
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_public,
@@ -20,10 +20,10 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameter, parameters
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
+from triton_doctor.static.variability.queries.parameters import Parameter, parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel
 
 CODE = "TRD202"
-# What a launch no longer evaluates must have no other effect.
+# Functions without side effects: a removed argument must have none.
 _WITHOUT_EFFECT = frozenset(
     "len int bool min max cdiv next_power_of_2 numel nelement size stride dim element_size is_contiguous".split()
 )
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a parameter of a launched kernel: at the launch that changes it most often, else at the parameter."""
+    """Yield one finding for each parameter of a launched kernel: at the launch that changes it most often, or at the
+    parameter.
+    """
     launches = launches_of(project)
     for parameter in parameters(project):
         if parameter.kernel.key in launches and parameter.param.is_constexpr and parameter.use == "unread":
@@ -64,10 +66,10 @@ def _finding(parameter: Parameter) -> Finding:
         path=worst.path,
         span=worst.span,
         code=CODE,
-        severity=Severity.INFO if worst.excuse else Severity.WARNING,
+        severity=Severity.INFO if worst.idle_reason else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{describe_value(worst)}{describe_excuse(worst.excuse)}"
+            f"{describe_value(worst)}{describe_idle_reason(worst.idle_reason)}"
         ),
         advice=advice,
         facts=facts(parameter, worst),
@@ -76,7 +78,7 @@ def _finding(parameter: Parameter) -> Finding:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """None where some launch or other use of the kernel is out of sight, or something asks for `param` by its name."""
+    """Return a plan; None if some use of the kernel is unknown, or something looks `param` up by name."""
     found = subject(project, finding)
     if found is None:
         return None
@@ -85,7 +87,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         return None
     if kernel.may_set(param.name):
         return None
-    if is_asked_for(project, kernel, param.name):
+    if is_looked_up(project, kernel, param.name):
         return None
     changes: list[Change] = [DropParameter(kernel.path, param.span)]
     for option, names in (
@@ -114,7 +116,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
 
 
 def _is_looked_up(kernel: Kernel) -> bool:
-    """Whether a function out of sight may ask for the argument by its name."""
+    """Return whether an unknown function may look up the argument by name."""
     tuned = kernel.autotune
     return kernel.heuristics_out_of_sight or (tuned is not None and (tuned.prunes or tuned.sets is None))
 

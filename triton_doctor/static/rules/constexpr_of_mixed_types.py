@@ -1,6 +1,6 @@
-"""TRD203: a constexpr that is given equal values of different types, which Triton takes for one.
+"""TRD203: a constexpr that receives equal values of different types, which Triton treats as the same.
 
-The fix: one type at every launch, where the launches spell the numbers out.
+The fix uses one type at every launch, if the launches spell the numbers out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from triton_doctor.static.project.calls.surroundings import is_seen_whole, launc
 from triton_doctor.static.project.launches.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries import find_literals, find_module_literals
+from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ CODE = "TRD203"
 
 
 class _WrittenNumber(NamedTuple):
-    """A number that a launch may give, where it is written, and where the launch is."""
+    """A number that a launch may pass, where it is written, and the span of the launch."""
 
     value: int | float
     written: Location
@@ -37,7 +37,7 @@ class _WrittenNumber(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a parameter: at the launch that gives the second type, by path and line."""
+    """Yield one finding for each parameter: at the launch that passes the second type, by path and line."""
     for kernel in project.kernels():
         launches = launches_of(project).get(kernel.key, ())
         for param in kernel.params if launches else ():
@@ -63,7 +63,7 @@ def _given(project: Project, launch: LinkedLaunch, kernel: Kernel, param: Param)
 
 
 def _mixed(given: Sequence[_WrittenNumber]) -> tuple[_WrittenNumber, _WrittenNumber] | None:
-    """The first two, in order, that are equal and not the same."""
+    """Return the first two, in order, that are equal but not the same."""
     by_value: dict[int | float, _WrittenNumber] = {}
     for second in given:
         first = by_value.setdefault(second.value, second)
@@ -73,7 +73,7 @@ def _mixed(given: Sequence[_WrittenNumber]) -> tuple[_WrittenNumber, _WrittenNum
 
 
 def _type(value: int | float) -> str:
-    """`-0.0` is another value than `0.0`, which it equals."""
+    """Return the type's name; `-0.0` differs from `0.0`, which it equals."""
     return f"{type(value).__name__}{' below zero' if math.copysign(1, value) < 0 and value == 0 else ''}"
 
 
@@ -115,7 +115,7 @@ def _written(given: _WrittenNumber, path: str) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Make the numbers that its launches give truth values, integers or fractions, all of them."""
+    """Return a plan that gives all numbers at its launches one type: bool, int or float."""
     found = subject(project, finding)
     if found is None or not is_seen_whole(project, found[0]):
         return None
@@ -145,7 +145,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
 
 
 def _common_type(values: Iterable[object]) -> type[bool] | type[int] | type[float] | None:
-    """The type that can hold them all; None where one is no number, or zero has a sign to lose."""
+    """Return the type that can represent all values; None if one is no number, or a zero would lose its sign."""
     kinds = {type(value) for value in values}
     if not kinds <= {bool, int, float} or any(value == 0 and type(value) is float for value in values):
         return None

@@ -1,6 +1,6 @@
-"""TRD201: a constexpr whose value follows the data, so that the kernel compiles anew for each value.
+"""TRD201: a constexpr whose value follows the data, so that the kernel compiles again for each value.
 
-The fix: a plain argument where the kernel does with one, a bucket where it needs the value while it compiles.
+The fix: a plain argument if the kernel works with one, or a bucket if it needs the value at compile time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_asked_for_as_constexpr
+from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_looked_up_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_in_sight,
@@ -19,15 +19,16 @@ from triton_doctor.static.project.calls.surroundings import (
 )
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
-from triton_doctor.static.python.spared_parameters import spared
+from triton_doctor.static.python.plain_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.derived_parameters import companion_names, followed_names
-from triton_doctor.static.variability.description import describe_value, facts, trail
-from triton_doctor.static.variability.idle_code import describe_excuse
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.parameters import Parameter, ParameterSource, parameters
-from triton_doctor.static.variability.queries import is_integer
-from triton_doctor.static.variability.tuning import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.queries.derived_parameters import companion_names, followed_names
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
+from triton_doctor.static.variability.queries.queries import is_integer
+from triton_doctor.static.variability.queries.range_ends import find_range_end
+from triton_doctor.static.variability.queries.tuning import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,16 +38,18 @@ if TYPE_CHECKING:
 
 
 CODE = "TRD201"
-# `if n <= 32:` around a launch keeps it to variants that one warm-up covers.
+# `if n <= 32:` around a launch limits it to variants that one warm-up covers.
 _FEW_VALUES = 64
-# `min(512, n)` is 512 for most data, and a grid of `min(8192, n)` is 8,192.
+# `min(512, n)` is 512 for most data; a grid of `min(8192, n)` is 8,192.
 _LARGEST_CAP = 8192
-# A block with some other bound is one of few powers of two below it.
+# A block with another bound is one of the few powers of two below it.
 _LARGEST_BLOCK = 1024
+# As compiled_code.py says, where it was measured.
+_IN_GRAPH = "; `torch.compile` recompiles the graph around it for each value too, and after 8 values gives up on it"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a parameter that a kernel reads, at the launch whose value changes most often."""
+    """Yield one finding for each parameter that a kernel reads, at the launch whose value changes most often."""
     for parameter in parameters(project):
         worst = parameter.worst
         if not parameter.param.is_constexpr or parameter.use == "unread":
@@ -54,21 +57,25 @@ def check(project: Project) -> Iterator[Finding]:
         if worst is None or worst.kind not in (Variability.PER_CALL, Variability.LOGARITHMIC):
             continue
         if worst.kind is Variability.LOGARITHMIC and worst.number.bound is None and parameter.need == "block":
-            continue  # TRD206 tells that, with the advice to cap it
+            continue  # TRD206 reports that, with the advice to cap it
         keys = names_in_key(project, parameter)
         follows = followed_names(project, parameter)
+        ranging = _range_end(project, parameter, worst)
+        is_compiled = worst.idle_reason is None and runs_compiled(project, parameter.kernel)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=_severity(parameter, worst, is_tuned=bool(keys)),
+            severity=Severity.INFO
+            if ranging is not None
+            else _severity(parameter, worst, is_tuned=bool(keys) and not is_compiled),
             message=_message(parameter, worst)
             + _describe_follows(follows)
-            + describe_tuning(project, parameter, keys)
+            + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
             + _describe_companions(companion_names(project, parameter))
-            + ("; `tl.arange` takes powers of two only" if _ends_range(parameter, worst) else "")
-            + describe_excuse(worst.excuse),
+            + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
+            + describe_idle_reason(worst.idle_reason),
             advice=_advice(parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
             facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
@@ -77,16 +84,16 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -> Severity:
-    if worst.kind is Variability.LOGARITHMIC or worst.excuse:
+    if worst.kind is Variability.LOGARITHMIC or worst.idle_reason:
         return Severity.INFO
-    if _is_capped(parameter, worst) or _ends_range(parameter, worst):
+    if _is_capped(parameter, worst):
         return Severity.INFO
-    is_stated = not worst.number.hints  # what names, positions and words suggest may be otherwise
+    is_stated = not worst.number.hints  # hints may be wrong
     return Severity.ERROR if is_stated and (worst.number.from_data or is_tuned) else Severity.WARNING
 
 
 def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
-    """Whether the value has few values, or most data reach its bound and share the variant for that."""
+    """Return whether there are few values, or most data reach the bound and share its variant."""
     bound = worst.number.bound
     if bound is None:
         return False
@@ -95,12 +102,16 @@ def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
     return bound <= _LARGEST_CAP if worst.number.is_capped else parameter.need == "block" and bound <= _LARGEST_BLOCK
 
 
-def _ends_range(parameter: Parameter, worst: ParameterSource) -> bool:
-    """Whether an unrounded value is the end of an `arange` from 0: none but powers of two compile there."""
-    return worst.kind is Variability.PER_CALL and any(
-        arange.start == Const(0) and arange.end == Name(parameter.param.name) and not arange.conditional
-        for arange in parameter.kernel.uses.aranges
-    )
+def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -> Kernel | None:
+    """Return the kernel in which a range ends at each unrounded value, so that only powers of two compile.
+
+    Else None.
+    """
+    if worst.kind is not Variability.PER_CALL:
+        return None
+    varying = (one for one in parameter.sources if one.kind is Variability.PER_CALL)
+    ranging = [find_range_end(project, parameter, one) for one in varying]
+    return ranging[0] if all(ranging) else None
 
 
 def _message(parameter: Parameter, worst: ParameterSource) -> str:
@@ -113,12 +124,12 @@ def _message(parameter: Parameter, worst: ParameterSource) -> str:
 
 
 def _describe_follows(names: tuple[str, ...]) -> str:
-    """The clause about a value that others of the launch give; else nothing."""
+    """Return the clause about a value that other parameters of the launch determine; else empty."""
     return f", which follows from {join_words([f'`{name}`' for name in names])}" if names else ""
 
 
 def _describe_companions(names: tuple[str, ...]) -> str:
-    """The clause about others that change with the value; else nothing."""
+    """Return the clause about other parameters that change with the value; else empty."""
     if not names:
         return ""
     listed = join_words([f"`{name}`" for name in names])
@@ -170,7 +181,10 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Drop the annotation, or round the argument up at its launches; None where a config or a heuristic sets it."""
+    """Return a plan: drop the annotation, or round up at the launches.
+
+    None if a config or heuristic sets the parameter.
+    """
     found = subject(project, finding)
     if found is None or found[0].may_set(found[1].name):
         return None
@@ -178,7 +192,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if finding.facts.use == "read":
         changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
         how = "a plain argument"
-        body = spared(kernel, project.modules.source(kernel.path))
+        body = find_plain_constexprs(kernel, project.modules.source(kernel.path))
         if param.name in body.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
             changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
             how += ", and not specialize on it"
@@ -196,14 +210,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
 
 
 def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
-    """SAFE where each launch is in sight and gives an integer."""
+    """Return SAFE if every launch is known and passes an integer."""
     if not kernel.has_own_decorators or not is_in_sight(project, kernel):
         return Safety.UNSAFE
     if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
         return Safety.UNSAFE
     if any(not isinstance(heuristic.value, Lambda) for heuristic in kernel.heuristics):
         return Safety.UNSAFE
-    if is_asked_for_as_constexpr(project, kernel, param.name):
+    if is_looked_up_as_constexpr(project, kernel, param.name):
         return Safety.UNSAFE
     for launch in launches(project, kernel):
         argument = spelled_out(launch, kernel).get(param.name)
@@ -215,13 +229,13 @@ def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
 
 
 def _sizes_a_block(kernel: Kernel, param: Param) -> bool:
-    """Whether it is the end of an `arange`, which takes powers of two only, and the kernel reads it nowhere else."""
+    """Return whether it is only read as the end of an `arange`, which requires powers of two."""
     uses = kernel.uses
     return param.name in uses.blocks_only and any(arange.end == Name(param.name) for arange in uses.aranges)
 
 
 def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) -> Plan | None:
-    """Round up at each launch that can be seen, where another parameter gets the exact size to mask with."""
+    """Return a plan that rounds up at each launch, if another parameter receives the exact size to mask with."""
     if not is_seen_whole(project, kernel):
         return None
     changes: list[Change] = []

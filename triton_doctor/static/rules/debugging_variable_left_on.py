@@ -1,4 +1,4 @@
-"""TRD105: a debugging variable that slows kernels or compiles, or spoils a cache, set where it stays set."""
+"""TRD105: a debugging variable that slows kernels or compiles, or spoils a cache, and stays set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import severity_of
+from triton_doctor.static.variability.queries.interpreter_mode import severity_of
 from triton_doctor.variables import parse_version, variables
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _COST = {
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting that does harm; none behind a flag, and info where it only prints, or only teaches."""
+    """Yield one finding for each harmful setting, none behind a flag; info if it only prints, or only teaches."""
     version = parse_version(project.triton_version)
     for file in project.environment:
         for setting in file.settings:
@@ -34,7 +34,7 @@ def check(project: Project) -> Iterator[Finding]:
                 continue
             if not variable.harmful(setting.value) or not variable.read_by(version):
                 continue
-            # Where nothing but a demonstration compiles, nobody minds; slow kernels falsify what it measures.
+            # A slow compile in a demonstration does not matter; slow kernels falsify what it measures.
             is_shown = (
                 file.kind == "notebook"
                 or (variable.harm != "slow-kernels" and file.path in project.demonstrations)

@@ -1,4 +1,4 @@
-"""TRD208: counts that change with each call, and cost a variant as 1, as a multiple of 16 and as neither."""
+"""TRD208: counts that change with each call, and cost variants as 1, as a multiple of 16 and as neither."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from triton_doctor.static.project.calls.surroundings import pointers
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.parameters import in_autotune_key, parameters
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.parameters import in_autotune_key, parameters
+from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.parameters import Parameter
+    from triton_doctor.static.variability.queries.parameters import Parameter
 
 CODE = "TRD208"
-# Methods and functions of torch that give tensors, told by name alone: most arguments of a launch are.
+# Methods and functions of torch that return tensors, recognized by name: most arguments of a launch are such.
 _TENSORS = ALLOCATING | LIKE | KEEPING | {"contiguous", "view", "reshape", "flatten", "squeeze", "unsqueeze"}
 
 
 class _Count(NamedTuple):
-    """An integer that changes with each call, and in how many classes of values."""
+    """An integer that changes with each call; `classes` is its number of specialization classes."""
 
     name: str
     argument: Argument
@@ -38,7 +38,7 @@ class _Count(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """An argument that may be a count, by all that is written."""
+    """An argument that may be a count, as far as its expression shows."""
 
     name: str
     argument: Argument
@@ -47,28 +47,28 @@ class _Candidate(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether a value that is read out of the data is an integer for certain."""
+        """Whether a value that is read out of data is certainly an integer."""
         return isinstance(self.origin, Call) and dotted(self.origin.func) in ("len", "int")
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at the launch with the most variants: of two counts or more, or of one from the data."""
+    """Yield a finding for each kernel, at the launch with the most variants: with two counts, or one from the data."""
     interpreter = interpreter_of(project)
     unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
     for kernel in project.kernels():
         if kernel.key in unbounded:
-            continue  # three variants for each of its many are not what to begin with
+            continue  # three classes for each of many variants are a minor cost
         launches = [
             one
             for one in launches_of(project).get(kernel.key, ())
-            if not interpreter.callers.is_no_program(one.module, one.function, one.launch.arms)
+            if not interpreter.call_graph.is_no_program(one.module, one.function, one.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
-        if any(_may_tell(candidates) for _, candidates in every):
+        if any(_may_have_counts(candidates) for _, candidates in every):
             addresses = pointers(project, kernel)
             every = [(launch, tuple(one for one in own if one.name not in addresses)) for launch, own in every]
-        # Nearly every kernel has one size that it masks with.
-        if any(_tells(project, launch, candidates) for launch, candidates in every):
+        # nearly every kernel has one size for masking
+        if any(_has_counts(project, launch, candidates) for launch, candidates in every):
             counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
             found = [(launch, counts) for launch, counts in counted if counts]
             launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
@@ -81,17 +81,17 @@ def _compiles_for_each_value(parameter: Parameter) -> bool:
     return parameter.param.is_constexpr and worst is not None and worst.kind is Variability.PER_CALL
 
 
-def _may_tell(candidates: Sequence[_Candidate]) -> bool:
-    """Whether there may be two counts among `candidates`, or one from the data."""
+def _may_have_counts(candidates: Sequence[_Candidate]) -> bool:
+    """Return whether `candidates` may contain two counts, or one from the data."""
     return len(candidates) > 1 or any(candidate.whole for candidate in candidates)
 
 
-def _tells(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
-    """Whether there are two counts among `candidates`, or one from the data; no more are looked at than that takes."""
-    # What its function is handed is looked at last: its callers are asked for it.
+def _has_counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candidate]) -> bool:
+    """Return whether `candidates` contain two counts, or one from the data; evaluates only as many as needed."""
+    # Arguments of the function come last, since they require its callers.
     ordered = sorted(candidates, key=lambda candidate: isinstance(candidate.origin, Name))
     found = 0
-    while ordered and (found or _may_tell(ordered)):
+    while ordered and (found or _may_have_counts(ordered)):
         for count in _counts(project, launch, (ordered.pop(0),)):
             found += 1
             if found > 1 or count.number.from_data:
@@ -118,7 +118,7 @@ def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candid
     for candidate in candidates:
         number = interpreter.number(candidate.argument.value, point)
         if number.only_shown:
-            continue  # what a benchmark alone passes need not be a count: a scale may be a tensor elsewhere
+            continue  # an argument only benchmarks pass may be no count: a scale may be a tensor elsewhere
         if number.decide() is Variability.PER_CALL and (not number.from_data or candidate.whole):
             classes = _classes(number, aligned=candidate.aligned)
             if classes > 1:
@@ -126,7 +126,7 @@ def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candid
 
 
 def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
-    """Whether it is no tensor, no stride, no fraction, and no multiple of 16 whatever the other factor is."""
+    """Return whether it is no tensor, stride or fraction, and no multiple of 16 by a literal factor."""
     match origin:
         case Call(Attr(_, "stride")):
             return False
@@ -150,7 +150,7 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
 
 
 def _classes(number: AbstractNumber, *, aligned: bool) -> int:
-    """Of 1, multiples of 16 where `aligned`, and others, how many the bounds leave."""
+    """Return how many of the classes 1, multiples of 16 (if `aligned`) and others the bounds allow."""
     one = number.low is None or number.low <= 1
     sixteen = number.high is None or number.high >= 16 or number.low is None or number.low <= 0
     return one + (sixteen and aligned) + 1

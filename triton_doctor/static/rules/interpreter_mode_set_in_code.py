@@ -1,6 +1,6 @@
 """TRD101: Python code, or a notebook, that turns interpreter mode on.
 
-The fix: the setting goes.
+The fix removes the setting.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropStatement, Plan, Safety
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import (
+from triton_doctor.static.variability.queries.interpreter_mode import (
     CODE_KINDS,
     comes_too_late,
     settings_that_interpret,
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE = "TRD101"
-# Forms that are a statement of their own.
+# Forms that are a whole statement.
 _WHOLE_STATEMENTS = ("os.environ", "os.environ.setdefault", "os.environ.__setitem__", "os.putenv")
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; none behind a flag, and none that comes too late to have an effect: that is TRD103."""
+    """Yield a finding for each setting; none behind a flag, and none that comes too late to matter: that is TRD103."""
     for file, setting in settings_that_interpret(project):
         if file.kind not in CODE_KINDS or setting.guarded or comes_too_late(setting):
             continue
-        # It teaches Triton without a GPU, unless it measures.
+        # it teaches Triton without a GPU, unless it measures
         is_shown = file.kind == "notebook" or (file.path in project.demonstrations and not file.timings)
         yield Finding(
             path=file.path,
@@ -52,7 +52,10 @@ def _message(setting: EnvSetting) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Safe at the top of a file that puts tensors on a GPU; None where the setting is part of something larger."""
+    """Return a plan, safe at the top of a file that puts tensors on a GPU.
+
+    None if the setting is part of something larger.
+    """
     for file in project.environment:
         if file.path != finding.path or file.kind != "python":
             continue

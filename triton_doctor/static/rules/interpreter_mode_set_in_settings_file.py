@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
+from triton_doctor.static.variability.queries.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ CODE = "TRD102"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; none behind a flag."""
+    """Yield one finding for each setting; none behind a flag."""
     for file, setting in settings_that_interpret(project):
         if file.kind in CODE_KINDS or setting.guarded:
             continue

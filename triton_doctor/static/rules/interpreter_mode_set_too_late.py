@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
+from triton_doctor.static.variability.queries.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ CODE = "TRD103"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting; info where a flag decides: then it is the switch that does not work."""
+    """Yield one finding for each setting; info behind a flag: then the flag has no effect."""
     for file, setting in settings_that_interpret(project):
         order = setting.order
         if file.kind not in CODE_KINDS or not setting.own_process:

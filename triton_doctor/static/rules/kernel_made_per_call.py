@@ -1,4 +1,4 @@
-"""TRD205: a kernel that is defined inside a function, and so made anew, and loaded from disk anew, on each call."""
+"""TRD205: a kernel defined inside a function, so that each call creates it and loads it from disk again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
-from triton_doctor.static.variability.kernel_factories import KernelFactories
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, explain_idle_kernel
+from triton_doctor.static.variability.queries.kernel_factories import KernelFactories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ CODE = "TRD205"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, where it is defined."""
-    for kernel, launch in KernelFactories(project).made_anew():
+    """Yield one finding for each kernel, where it is defined."""
+    for kernel, launch in KernelFactories(project).recreated_kernels():
         maker = (kernel.made_in or "").rpartition(".")[2]
         idle = explain_idle_kernel(project, kernel)
         yield Finding(
@@ -29,9 +29,9 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.INFO if idle else Severity.WARNING,
             message=(
-                # A new kernel object has a new cache in memory; Triton's cache on disk goes by the source.
+                # A new kernel object has an empty cache in memory; Triton's cache on disk is keyed by source.
                 f"each call of `{maker}` creates a new `{kernel.name}`, which loads from disk what was compiled before"
-                f"{describe_excuse(idle)}"
+                f"{describe_idle_reason(idle)}"
             ),
             advice=(f"define `{kernel.name}` at module level, or keep it with `functools.cache` on `{maker}`"),
             facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),

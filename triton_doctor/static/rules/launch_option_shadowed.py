@@ -1,6 +1,6 @@
 """TRD211: a launch option that only sets a parameter of the same name, so that the kernel runs without it.
 
-The fix: the option by its name, which sets the kernel's parameter and the launch.
+The fix passes the option by name, which sets both the parameter and the option.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import find_configs
 from triton_doctor.static.variability.models.triton import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
+from triton_doctor.static.variability.queries.configs import find_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,10 @@ CODE = "TRD211"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a launch and option, at the argument; one a tuning and option, at the decorator."""
+    """Yield a finding for each launch and option, at the argument; one for each tuning and option, at the decorator."""
     for kernel in project.kernels():
         for param in kernel.params:
-            # What a kernel reads is a parameter in its own right; but it does not have the warps that it computes with.
+            # a parameter that the kernel reads is deliberate, except that it does not set the number of warps
             if param.name not in LAUNCH_OPTIONS or (param.name in kernel.uses.read and param.name != "num_warps"):
                 continue
             if kernel.autotune is not None:
@@ -73,7 +73,7 @@ def _finding(path: str, span: Span, launch: LinkedLaunch, kernel: Kernel, param:
 
 
 def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding]:
-    """`Config({"num_warps": 8})`: the config's own option, which has a default, goes over the entry."""
+    """Yield `Config({"num_warps": 8})`, where the config's own option, with its default, overrides the entry."""
     tuned = kernel.autotune
     if tuned is None or param.name not in CONFIG_PARAMETERS:
         return
@@ -108,7 +108,7 @@ def _facts(kernel: Kernel, param: Param, launch: Span | None) -> Facts:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Name it and the positional arguments after it; None where the value is a default, or stands in a config."""
+    """Name it and the positional arguments after it; None if the value is a default, or is in a config."""
     found = subject(project, finding)
     if found is None:
         return None

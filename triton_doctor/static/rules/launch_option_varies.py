@@ -1,6 +1,6 @@
 """TRD207: a launch option that follows the data, or that equal launches of one kernel spell differently.
 
-The fix: one spelling of the options at every launch of the kernel that means the same.
+The fix uses one spelling of the options at all launches with the same meaning.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_launch, is_test
-from triton_doctor.static.variability.lattice import Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, explain_idle_launch, is_test
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,14 +31,14 @@ CODE = "TRD207"
 
 
 class _Spelling(NamedTuple):
-    """The options of a launch, in the order in which they are given."""
+    """The options of a launch, in the order given."""
 
     launch: LinkedLaunch
     options: tuple[tuple[str, Expr], ...]
 
     @property
     def meaning(self) -> frozenset[tuple[str, Expr]]:
-        """What they come to, defaults left out."""
+        """Their values, without defaults."""
         return frozenset((name, value) for name, value in self.options if not _is_default(name, value))
 
 
@@ -47,7 +47,7 @@ def _is_default(name: str, value: Expr) -> bool:
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel and option that varies; one a kernel that is launched with two spellings."""
+    """Yield one finding for each kernel and option that varies, and for each kernel launched with two spellings."""
     for kernel in project.kernels():
         own = {param.name for param in kernel.params}
         spellings: list[_Spelling] = []
@@ -68,7 +68,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _varying(
     project: Project, kernel: Kernel, name: str, launches: Sequence[tuple[LinkedLaunch, Argument]]
 ) -> Iterator[Finding]:
-    """The first launch whose option `name` changes with each call; an info where no program runs it."""
+    """Yield the first launch whose option `name` changes with each call; info if no program runs it."""
     interpreter = interpreter_of(project)
     varying = [
         (launch, argument, number)
@@ -76,7 +76,7 @@ def _varying(
         if not isinstance(argument.value, Const)
         and (number := interpreter.number(argument.value, interpreter.at(launch))).decide() is Variability.PER_CALL
     ]
-    # As of parameters: what tests pass says nothing where a program launches the kernel too.
+    # as with parameters: launches in tests say nothing if a program launches the kernel too
     if varying and any(not is_test(interpreter, launch) for launch in launches_of(project)[kernel.key]):
         varying = [one for one in varying if not is_test(interpreter, one[0])]
     if not varying:
@@ -96,7 +96,8 @@ def _varying(
         code=CODE,
         severity=Severity.INFO if idle else Severity.WARNING,
         message=(
-            f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`{describe_excuse(idle)}"
+            f"`{name}` recompiles `{kernel.name}` for each value of `{spell(argument.value)}`"
+            f"{describe_idle_reason(idle)}"
         ),
         advice=f"choose `{name}` from a few fixed values: each is a variant of its own",
         facts=Facts(
@@ -113,7 +114,7 @@ def _varying(
 
 
 def _respelled(kernel: Kernel, spellings: list[_Spelling]) -> Iterator[Finding]:
-    """The first launch that says otherwise what an earlier one said."""
+    """Yield the first launch with the same options as an earlier one in another spelling."""
     by_meaning: dict[frozenset[tuple[str, Expr]], _Spelling] = {}
     for second in spellings:
         first = by_meaning.setdefault(second.meaning, second)
@@ -148,7 +149,7 @@ def _describe(spelling: _Spelling) -> str:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Give the launch the options of the first that it equals; None for an option that varies."""
+    """Give the launch the options of the first equal one; None for an option that varies."""
     kernel = kernel_of(project, finding)
     if kernel is None or finding.facts.parameter is not None or len(finding.facts.also) != 1:
         return None

@@ -1,4 +1,4 @@
-"""TRD209: a tensor argument that begins at a varying element of another, aligned to 16 bytes or not."""
+"""TRD209: a tensor argument that begins at a varying element of another, which may be aligned to 16 bytes or not."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from triton_doctor.static.project.launches.launches import launches_of, origin_o
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ CODE = "TRD209"
 
 
 class _TensorView(NamedTuple):
-    """`base` from element `start` of its last axis on; `flat` where that has to be its only axis."""
+    """`base` from element `start` of its last axis on; `flat` if that must be its only axis."""
 
     base: Expr
     start: Expr
@@ -34,7 +34,7 @@ class _TensorView(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a launch and parameter, at the argument."""
+    """Yield one finding for each launch and parameter, at the argument."""
     for kernel in project.kernels():
         params = {param.name for param in kernel.params if not param.is_constexpr}
         for launch in launches_of(project).get(kernel.key, ()):
@@ -62,7 +62,7 @@ def _view(expr: Expr) -> _TensorView | None:
 
 
 def _varying(project: Project, launch: LinkedLaunch, view: _TensorView) -> AbstractNumber | None:
-    """How the start changes, where that is with each call and not in steps of 16 elements."""
+    """Return the start if it changes with each call, and not in steps of 16 elements."""
     origin = origin_of(launch, view.start)
     if isinstance(origin, BinaryOp) and origin.op == "*" and any(_is_coarse(operand) for operand in origin.operands):
         return None

@@ -1,4 +1,4 @@
-"""Rules by their codes, and a project to its findings: what the selected rules find, each with its fix."""
+"""The registry of rules by code, and the run of the selected rules over a project, with fixes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from triton_doctor.static import rules
 from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.source_text import SourceText
-from triton_doctor.static.variability.explain import find_undecided
-from triton_doctor.static.variability.tuning import fold_tuning
+from triton_doctor.static.variability.queries.explain import find_undecided
+from triton_doctor.static.variability.queries.tuning import fold_tuning
 
 Check: TypeAlias = Callable[[Project], Iterator[Finding]]
 Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
@@ -24,7 +24,7 @@ Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What `check` finds under `code`, and how `plan` would fix it; None where no fix is known."""
+    """A rule: `check` finds violations of `code`, and `plan` fixes one; None if there is no fix."""
 
     code: str
     check: Check
@@ -33,7 +33,7 @@ class Rule:
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule, by its code: the `RULE` of each module beside this one."""
+    """Return every rule by its code: the `RULE` of each module in this folder."""
     names = (found.name for found in pkgutil.iter_modules(rules.__path__))
     modules = (import_module(f"{rules.__name__}.{name}") for name in names if f"{rules.__name__}.{name}" != __name__)
     found: Iterator[Rule] = (module.RULE for module in modules)
@@ -43,13 +43,15 @@ def all_rules() -> dict[str, Rule]:
 def find_planned(
     project: Project, path: str, *, codes: frozenset[str]
 ) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
-    """What the rules of `codes` find in `project`, the part about `path`, with its fixes, and what stays undecided."""
+    """Return the findings of the rules `codes` in `project`, the part about `path`, with fixes, and
+    undecided constexprs.
+    """
     found = tuple(plan_fix(project, finding) for finding in fold_tuning(run_checks(project, codes, path)))
     return found, find_undecided(project)
 
 
 def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[Finding]:
-    """What the rules of `codes` find in `project`, the part about `path`. A check that crashes says which it was."""
+    """Yield the findings of the rules `codes` in `project`, the part about `path`. An exception names the rule."""
     for code, rule in all_rules().items():
         if code in codes:
             try:
@@ -60,7 +62,7 @@ def run_checks(project: Project, codes: frozenset[str], path: str) -> Iterator[F
 
 
 def plan_fix(project: Project, finding: Finding) -> Finding:
-    """The finding, of `project`, with how it could be fixed, if that is known."""
+    """Return `finding` with its plan, if there is one."""
     rule = all_rules().get(finding.code)
     plan = rule.plan(project, finding) if rule is not None and rule.plan is not None else None
     if plan is None or any(change.path.endswith(SUFFIX) or _drops_binding(project, change) for change in plan.changes):
@@ -69,7 +71,7 @@ def plan_fix(project: Project, finding: Finding) -> Finding:
 
 
 def _drops_binding(project: Project, change: Change) -> bool:
-    """Whether the argument that goes binds a name, `(n := x.numel())`, which something after the launch may read."""
+    """Return whether the removed argument binds a name, `(n := x.numel())`, that later code may read."""
     if not isinstance(change, DropArgument | Replace) or (isinstance(change, Replace) and "{}" in change.text):
         return False
     return ":=" in SourceText(project.modules.source(change.path)).text_at(change.span)

@@ -8,22 +8,22 @@ from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.python.ir import Lambda, every_part
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
-from triton_doctor.static.variability.timed_regions import Launching, timed_regions
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.timed_regions import Launching, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.variability.timed_regions import LaunchStart, TimedRegion
+    from triton_doctor.static.variability.queries.timed_regions import LaunchStart, TimedRegion
 
 
 CODE = "TRD402"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a stretch, at the reading of the clock that ends it."""
+    """Yield one finding for each timed region, at the reading of the clock that ends it."""
     launching = Launching(project)
     for stretch in timed_regions(project):
         first = min(stretch.starts, key=lambda start: start.order)
@@ -32,36 +32,36 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _runs_once(project: Project, stretch: TimedRegion) -> bool:
-    """Whether the stretch is no part of a loop, nor of a function that may run more than once."""
+    """Return whether the region is in no loop, and in no function that may run more than once."""
     function = stretch.function
     if any(arm.loop for arm in stretch.arms) or function.class_name is not None:
         return False
     if function.name == "<module>":
         return True
-    callers = [*interpreter_of(project).callers.of(stretch.module, function), *_callers_for_main(stretch)]
+    callers = [*interpreter_of(project).call_graph.callers_of(stretch.module, function), *_callers_for_main(stretch)]
     return len(callers) == 1 and not any(arm.loop for arm in callers[0].site.arms)
 
 
 def _callers_for_main(stretch: TimedRegion) -> list[Caller]:
-    """The calls of its function below `if __name__ == "__main__"`, which start the program that is measured."""
+    """Return the calls of its function under a main guard, which start the measured program."""
     called = calls_of(stretch.module, stretch.function.name)
     return [one for one in called if any(arm.is_main for arm in one.site.arms)]
 
 
 def _is_meant(stretch: TimedRegion) -> bool:
-    """Whether the function says that warming up, or compiling, is what it measures."""
+    """Return whether the function states that it measures warm-up or compilation."""
     return any(word in stretch.function.name.lower() for word in ("warm", "compil"))
 
 
 def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:
-    """Whether something before the stretch may have launched the kernel already."""
+    """Return whether something before the region may have launched the kernel already."""
     if launching.may_have_launched(stretch.module, stretch.function, stretch.begin):
         return True
     if any(launching.may_have_launched(*one[:2], one.site.order) for one in _callers_for_main(stretch)):
         return True
     earlier = [site.call for site in stretch.function.calls if site.order < stretch.begin]
     given = [argument for call in earlier for argument in (*call.args, *(value for _, value in call.keywords))]
-    # An argument is, or holds, a function: `warm_up(lambda: add(x, y))`.
+    # An argument is, or contains, a function: `warm_up(lambda: add(x, y))`.
     return any(isinstance(part, Lambda) for part in every_part(*given))
 
 

@@ -1,4 +1,4 @@
-"""TRD403: a file that turns interpreter mode on and measures time: what it measures is Python, not the kernel."""
+"""TRD403: a file that turns interpreter mode on and measures time: it measures Python, not the kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.interpreter_mode import comes_too_late, settings_that_interpret, severity_of
+from triton_doctor.static.variability.queries.interpreter_mode import (
+    comes_too_late,
+    settings_that_interpret,
+    severity_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +22,7 @@ CODE = "TRD403"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a file, at the first measurement."""
+    """Yield one finding for each file, at the first measurement."""
     reported = set()
     for file, setting in settings_that_interpret(project):
         is_off = setting.guarded or not setting.own_process or comes_too_late(setting)
@@ -30,7 +34,7 @@ def check(project: Project) -> Iterator[Finding]:
             path=file.path,
             span=first.span,
             code=CODE,
-            # Cells run in any order, or not at all: the mode may be off again where time is measured.
+            # Cells may run in any order, or not at all: the mode may be off again at the measurement.
             severity=(
                 Severity.INFO if file.cpu_only or file.kind == "notebook" else severity_of(project, file, setting)
             ),

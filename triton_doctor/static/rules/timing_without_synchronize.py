@@ -8,9 +8,9 @@ from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Subscript, final_name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.launch_hints import interpreter_of
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.timed_regions import is_clock, timed_regions
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.timed_regions import is_clock, timed_regions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import CallSite, Function
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.python.module import Kernel, Module
-    from triton_doctor.static.variability.timed_regions import TimedRegion
+    from triton_doctor.static.variability.queries.timed_regions import TimedRegion
 
 CODE = "TRD401"
-# Calls that neither wait for the GPU nor read a result. What is not among them may.
+# Calls that neither wait for the GPU nor read a result. Any other call may.
 _IDLE = (ALLOCATING | LIKE | KEEPING) - {"cpu", "to", "int", "float", "bool", "copy_"} | {
     *("append", "range", "cdiv", "next_power_of_2", "numel", "size", "stride", "dim", "len", "min", "max", "view"),
     *("reshape", "contiguous", "is_contiguous", "element_size", "data_ptr", "isinstance", "current_device", "dict"),
@@ -31,7 +31,7 @@ _IDLE = (ALLOCATING | LIKE | KEEPING) - {"cpu", "to", "int", "float", "bool", "c
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a stretch, at the reading of the clock that ends it."""
+    """Yield one finding for each timed region, at the reading of the clock that ends it."""
     for stretch in timed_regions(project):
         last = max(stretch.starts, key=lambda start: start.order)
         if last.function is not None and _waits(project, last.function, MOST_WRAPPERS):
@@ -48,23 +48,23 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _is_a_look_up(call: Call) -> bool:
-    """Whether it is `table.get(key, otherwise)`."""
+    """Return whether it is `table.get(key, default)`."""
     return final_name(call.func) == "get" and len(call.args) == 2
 
 
 def _waits(project: Project, function: Function, depth: int) -> bool:
-    """Whether anything that `function` calls may wait for the GPU."""
+    """Return whether anything that `function` calls may wait for the GPU."""
     home = project.names.home(function)
     return home is None or _may_wait(project, home, function, function.calls, depth)
 
 
 def _may_wait(project: Project, module: Module, function: Function, sites: Sequence[CallSite], depth: int) -> bool:
-    """Whether one of `sites` may wait for the GPU, as far as its name, or what it calls in the project, tells."""
+    """Return whether one of `sites` may wait for the GPU, by its name or by what it calls in the project."""
     for site in sites:
         func = site.call.func
         if isinstance(func, Subscript) or final_name(func) in _IDLE or _is_a_look_up(site.call):
             continue
-        callee = interpreter_of(project).callers.reached(module, function, func) if depth else None
+        callee = interpreter_of(project).call_graph.find_callee(module, function, func) if depth else None
         if callee is None or _waits(project, callee, depth - 1):
             return True
     return False

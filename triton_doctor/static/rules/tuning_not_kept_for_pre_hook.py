@@ -1,4 +1,4 @@
-"""TRD304: a kernel whose tuning is to be kept, and is not, since a config has a hook."""
+"""TRD304: a kernel whose tuning results should be cached, but are not, because a config has a hook."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.configs import find_configs
-from triton_doctor.static.variability.idle_code import describe_excuse, explain_idle_kernel
+from triton_doctor.static.variability.queries.configs import find_configs
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, explain_idle_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ CODE = "TRD304"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a kernel, at its decorator."""
+    """Yield one finding for each kernel, at its decorator."""
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or not tuned.keeps or not tuned.by.endswith(("triton.autotune", "autotuner.autotune")):
@@ -32,7 +32,7 @@ def check(project: Project) -> Iterator[Finding]:
                 severity=Severity.INFO if idle else Severity.WARNING,
                 message=(
                     f"`cache_results` keeps nothing for `{kernel.name}`, since a config has a `pre_hook`: "
-                    f"each process tunes it again{describe_excuse(idle)}"
+                    f"each process tunes it again{describe_idle_reason(idle)}"
                 ),
                 advice="where the hook only clears or restores tensors, `reset_to_zero` and `restore_value` do that",
                 facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),

@@ -1,6 +1,6 @@
-"""TRD104: a variable that is meant for Triton, and that the chosen version does not read.
+"""TRD104: a variable meant for Triton that the chosen version does not read.
 
-The fix: the variable that was surely meant, or the one that took the place of an old one.
+The fix uses the intended variable, or the one that replaced an old one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CODE = "TRD104"
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """One finding a setting."""
+    """Yield one finding for each setting."""
     version = parse_version(project.triton_version)
     for file in project.environment:
         for setting in file.settings:
@@ -73,7 +73,7 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
     if near is not None and near[1]:
         return Severity.WARNING, f"{message}: did you mean `{near[0]}`?", f"set `{near[0]}`, or delete the line"
     if setting.build_only:
-        # A build argument of the image's own, not meant for Triton.
+        # A build argument of the image itself, not meant for Triton.
         return None
     if near is not None:
         message = f"{message}; the closest name that it reads is `{near[0]}`"
@@ -81,7 +81,7 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Unsafe: the variable has an effect from now on. None where that effect would be reported in its turn."""
+    """Return an unsafe plan, since the variable takes effect then. None if that effect would be reported in turn."""
     for file in project.environment:
         if file.path != finding.path or file.kind != "python":
             continue

@@ -1,4 +1,4 @@
-"""Files to their bytes: a file that is as it was, by what the file system says of it, is read when it is asked for."""
+"""Reads the bytes of files, lazily: a file whose status did not change since the last scan is read on first access."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.sources.files import SourceFile
 
-# Size, times of the last change to the bytes and to the entry in ns, inode. No program can set the third.
+# Size, mtime and ctime in ns, inode. No program can set the ctime.
 Status: TypeAlias = tuple[int, int, int, int]
 
-# A file that is written twice within one tick of a file system's clock has the same status both times. FAT's is 2 s,
-# the others' less. git has the same trouble, and answers it likewise (git's Documentation/technical/racy-git.txt).
+# A file that is written twice within one tick of a file system's clock has the same status both times. A tick of FAT is
+# 2 s, others are shorter. git has the same problem and the same remedy (git's Documentation/technical/racy-git.txt).
 _MARGIN_NS = 2_000_000_000
-# Elsewhere the third is the time at which the file was made.
+# On other systems the third number is the time of creation.
 _HAS_TIME_OF_CHANGE = os.name == "posix"
 
 
 class FileStamps(NamedTuple):
-    """Files as a scan saw them, by path: what tells the content from any other, and what the file system said.
+    """The state of the files at one scan, by path.
 
-    `statuses` are those of files whose next change, whatever it is, shows in their status.
+    `digests` identify contents. `statuses` hold what the file system reported, only for files whose next change is
+    certain to change their status.
     """
 
     digests: Mapping[str, bytes]
@@ -41,10 +42,13 @@ NO_STAMPS = FileStamps({}, {})
 
 
 class FileContents(Mapping[str, bytes]):
-    """The bytes of files, by path as findings spell it. Those whose status is the one in `seen` are not read yet."""
+    """The bytes of files, by path as findings spell it.
+
+    A file with the status recorded in `seen` is read on first access.
+    """
 
     def __init__(self, seen: FileStamps) -> None:
-        """There is no file yet."""
+        """Start without files; `add` adds one."""
         self._seen = seen
         self._began_ns = time.time_ns()
         self._files: dict[str, SourceFile] = {}
@@ -53,7 +57,7 @@ class FileContents(Mapping[str, bytes]):
         self._statuses: dict[str, Status] = {}
 
     def add(self, file: SourceFile) -> None:
-        """Look at `file`. Raises OSError."""
+        """Add `file`. Reads it unless its status is unchanged. Raises OSError."""
         path = file.shown
         before = self._seen.statuses.get(path)
         if before is not None and file.text is None and _status(os.stat(file.name)) == before:  # noqa: PTH116, thousands
@@ -70,7 +74,7 @@ class FileContents(Mapping[str, bytes]):
         return self._late(path) if text is None else text
 
     def as_scanned(self, path: str) -> bytes | None:
-        """The text of the file at `path` that the scan knows; None where it turned out to be another when read late."""
+        """Return the bytes that this scan is about; None if the file had changed when it was read late."""
         text = self[path]
         return None if self._digests.get(path) == b"" else text
 
@@ -84,16 +88,16 @@ class FileContents(Mapping[str, bytes]):
         return len(self._files)
 
     def size(self, path: str) -> int:
-        """How many bytes the file at `path` has."""
+        """Return the number of bytes of the file at `path`."""
         return len(self._texts[path]) if path in self._texts else self._statuses[path][0]
 
     def read_all(self) -> None:
-        """Read what was not read yet."""
+        """Read every file that was not read yet."""
         for path in self._files:
             _ = self[path]
 
     def seen(self) -> FileStamps:
-        """The files as they are."""
+        """Return the stamps of all files, for the next scan."""
         for path, text in self._texts.items():
             if path not in self._digests:
                 self._digests[path] = content_digest(text)
@@ -101,7 +105,10 @@ class FileContents(Mapping[str, bytes]):
         return FileStamps(self._digests, {path: one for path, one in self._statuses.items() if max(one[1:3]) < latest})
 
     def _late(self, path: str) -> bytes:
-        """The text of a file that was not read. One that changed since has no digest: the next scan is to read it."""
+        """Read a file that was skipped at first.
+
+        If it changed meanwhile, drop its digest, so that the next scan reads it.
+        """
         try:
             text, status = _read(self._files[path])
         except OSError:
@@ -113,17 +120,17 @@ class FileContents(Mapping[str, bytes]):
 
 
 def content_digest(text: bytes) -> bytes:
-    """What tells `text` from any other content of a file."""
+    """Return a hash that identifies the content `text`."""
     return blake2b(text, digest_size=16).digest()
 
 
 def read_bytes(file: SourceFile) -> bytes:
-    """The bytes of `file`. Raises OSError."""
+    """Return the bytes of `file`; of a notebook, the Python program in it. Raises OSError."""
     return _read(file)[0]
 
 
 def _read(file: SourceFile) -> tuple[bytes, Status | None]:
-    """The bytes, and the status before they were read: None where it tells nothing."""
+    """Return the bytes and the status before they were read; None for a status that cannot prove "unchanged" later."""
     if file.text is not None:
         return _as_program(file.name, file.text), None
     data, status = read_with_status(file.name)
@@ -131,7 +138,7 @@ def _read(file: SourceFile) -> tuple[bytes, Status | None]:
 
 
 def _as_program(name: str, data: bytes) -> bytes:
-    """The Python in the file called `name`: all of it, but for a notebook."""
+    """Return the Python of the file called `name`: `data` itself, or the program of a notebook."""
     return read_notebook(data).program if name.endswith(SUFFIX) else data
 
 

@@ -19,7 +19,7 @@ COMMENT = re.compile(r"#\s*triton-doctor:\s*(?P<word>[\w-]*)(?P<codes>\s*\[(?P<i
 
 
 class DirectiveKind(Enum):
-    """What a directive asks for; `ENABLE` ends the range that `DISABLE` began."""
+    """The verb of a directive; `ENABLE` ends the range that `DISABLE` began."""
 
     IGNORE = "ignore"
     IGNORE_FILE = "ignore-file"
@@ -29,7 +29,10 @@ class DirectiveKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One comment. `word` is None for one that is not known, `codes` whole or prefixes, empty where none are given."""
+    """One comment to this tool.
+
+    `word` is None if the verb is unknown. `codes` are whole codes or prefixes; empty if the comment names none.
+    """
 
     span: Span
     text: str
@@ -38,7 +41,7 @@ class Directive:
 
 
 def read_python_directives(source: bytes) -> tuple[Directive, ...]:
-    """The directives of a Python file; a string that looks like one is none. Nothing where it does not tokenize."""
+    """Return the directives of a Python file, from comments only. Empty if the file does not tokenize."""
     if MARK not in source:
         return ()
     try:
@@ -50,7 +53,7 @@ def read_python_directives(source: bytes) -> tuple[Directive, ...]:
 
 
 def read_hash_directives(source: bytes) -> tuple[Directive, ...]:
-    """The directives of a file of another kind, in which `#` at the start of a line or after a space is a comment."""
+    """Return the directives of a settings file, where `#` at the start of a line or after a space begins a comment."""
     if MARK not in source:
         return ()
     lines = enumerate(source.decode("utf-8", errors="replace").splitlines(), start=1)
@@ -63,7 +66,7 @@ def read_hash_directives(source: bytes) -> tuple[Directive, ...]:
 
 
 def read_comment(comment: str, line: int, offset: int) -> Iterator[Directive]:
-    """The directives in `comment`, that begins `offset` characters into `line`."""
+    """Yield the directives in `comment`, which begins `offset` characters into `line`."""
     for match in COMMENT.finditer(comment):
         word = match["word"]
         yield Directive(

@@ -1,4 +1,4 @@
-"""Paths to the files worth reading: what is asked for, less what is ignored."""
+"""Paths to the files worth reading: what the user names, minus what is ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.settings import Settings
 
-# By the file's name, in this order; the first that matches.
+# Matched against the file's name, in this order; the first match counts.
 _KINDS = (
     (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
     (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
@@ -44,7 +44,7 @@ _KINDS = (
 
 _LOG = logging.getLogger(__name__)
 
-# Never one's own source; a folder of these names is still read when it is given by name.
+# Folders that never hold the user's own source. One that is named by the user is read all the same.
 EXCLUDED = frozenset(
     {
         *(".git", ".hg", ".svn", ".bzr", ".venv", "venv", ".tox", ".nox", ".eggs", ".direnv", ".pixi"),
@@ -55,14 +55,18 @@ EXCLUDED = frozenset(
 
 
 class FileKind(Enum):
-    """What a file is, which decides who reads it."""
+    """The kind of a file, which decides what reads it."""
 
     PYTHON = "python"
     SETTINGS = "settings"
 
 
 class SourceFile(NamedTuple):
-    """A file to read, by its absolute path. `shown` is as findings spell it; `text` stands in for what lies there."""
+    """A file to read.
+
+    `name` is its absolute path, `shown` the path in findings. `text` replaces the content on disk, as for an unsaved
+    editor buffer.
+    """
 
     name: str
     shown: str
@@ -71,17 +75,17 @@ class SourceFile(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The absolute path: thousands of files are looked at for which nobody wants it made."""
+        """The absolute path as a Path; made on demand, since most files never need one."""
         return Path(self.name)
 
 
 def find_files(
     paths: Iterable[Path], settings: Settings, *, cwd: Path, base: Path | None = None, is_deep: bool = True
 ) -> Iterator[SourceFile]:
-    """The files at and below `paths`, each once, folder by folder in the order of names; shown relative to `base`.
+    """Yield the files at and below `paths`, each once, folder by folder in order of names; shown relative to `base`.
 
-    A file given by name is always read, a folder given by name always entered; others below it where it `is_deep`.
-    Links to folders are not followed. Raises DoctorError for a path that is not there.
+    A file named by the user is always read and a folder named by the user always entered; folders below it only if
+    `is_deep`. Links to folders are not followed. Raises DoctorError for a path that does not exist.
     """
     seen, below = set[str](), f"{(base or cwd).as_posix().rstrip('/')}/"
     exclude = compile_rules(settings.root, settings.exclude)
@@ -101,24 +105,24 @@ def find_files(
 
 
 def kind_of(name: str) -> FileKind | None:
-    """What a file called `name` is; None for one that nobody reads."""
+    """Return the kind of a file called `name`; None for one that nothing reads."""
     if name.endswith((".py", ".ipynb")):
         return FileKind.PYTHON
     return FileKind.SETTINGS if settings_kind(name) else None
 
 
 def shown_path(path: str, cwd: Path) -> str:
-    """`path`, absolute and posix, as findings spell it: relative to `cwd` where it lies below it."""
+    """Return the absolute posix `path` as findings spell it: relative to `cwd` if it lies below it."""
     return path.removeprefix(f"{cwd.as_posix().rstrip('/')}/")
 
 
 def walk(
     folder: Path, above: Sequence[IgnoreRules], exclude: IgnoreRules | None, *, is_deep: bool = True
 ) -> Iterator[tuple[str, FileKind]]:
-    """Absolute posix paths and kinds of the files below `folder` that are not ignored.
+    """Yield the absolute posix path and the kind of each file below `folder` that is not ignored.
 
-    `above` are the .gitignore files of the folders above, the innermost first. What ignores `folder` itself is
-    dropped: it was asked for by name.
+    `above` are the .gitignore rules of the enclosing folders, innermost first. Rules that ignore `folder` itself are
+    dropped, because the user named it.
     """
     top = folder.as_posix().rstrip("/")
     if exclude and exclude.verdict(f"{top}/"):
@@ -144,7 +148,10 @@ def walk(
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether `entry` is a file or leads to one. A link that leads to itself raises OSError where others are False."""
+    """Return whether `entry` is a file or a link to one.
+
+    A link to itself raises OSError; other broken links are False.
+    """
     try:
         return entry.is_file()
     except OSError:
@@ -152,14 +159,14 @@ def is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_ignored(path: str, rules: Sequence[IgnoreRules], exclude: IgnoreRules | None) -> bool:
-    """Whether `exclude` leaves `path` out, or the first of `rules` with a word on it."""
+    """Return whether `exclude` matches `path`, or the first of `rules` that decides about it ignores it."""
     if exclude and exclude.verdict(path):
         return True
     return next((verdict for rule in rules if (verdict := rule.verdict(path)) is not None), False)
 
 
 def enclosing_rules(folder: Path) -> list[IgnoreRules]:
-    """What the .gitignore files above `folder` say, the innermost first, up to the root of its git repository."""
+    """Return the .gitignore rules of the folders above `folder`, innermost first, up to the root of its repository."""
     above = list(folder.parents)
     depth = next((depth for depth, parent in enumerate(above) if (parent / ".git").exists()), None)
     if depth is None or (folder / ".git").exists():
@@ -168,7 +175,10 @@ def enclosing_rules(folder: Path) -> list[IgnoreRules]:
 
 
 def read_gitignore(folder: Path) -> IgnoreRules | None:
-    """What the .gitignore of `folder` says; None where there is none, or none that can be read, which is said."""
+    """Return the rules of the .gitignore in `folder`.
+
+    None if there is none, or (with a warning) if it is unreadable.
+    """
     try:
         text = read_regular_file(folder / ".gitignore").decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
@@ -181,11 +191,11 @@ def read_gitignore(folder: Path) -> IgnoreRules | None:
 
 @cached_in_scan()
 def _tell_unread(gitignore: Path, reason: str) -> None:
-    """Say it once, though what is asked for and the project around it are both walked."""
+    """Log the warning once, although both the named paths and their project are walked."""
     _LOG.warning("triton-doctor: %s is not read, so nothing is left out by it: %s", gitignore, reason)
 
 
 def settings_kind(path: str) -> str | None:
-    """The kind of settings file that `path` names; None for any other file, Python included."""
+    """Return which kind of settings file `path` names; None for any other file, Python included."""
     name = path.rpartition("/")[2]
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(name)), None)

@@ -1,7 +1,7 @@
-"""What git says has changed: paths to the files that differ from a revision, those that it does not know included.
+"""Asks git which files differ from a revision; files that git does not track count as changed.
 
-Submodules are compared with the commit that the revision has of them. A repository inside another that does not know
-it is a folder of files that are not added yet.
+A submodule is compared with the commit that the revision records for it. A nested repository that the outer one does
+not record is treated as a folder of untracked files.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HEAD = "HEAD"
 # The mode of a submodule in a tree (git, Documentation/gitformat-index).
 SUBMODULE = "160000"
-# What a hook is started with names the repository of the hook, which need not be the one that is asked
-# (git rev-parse --local-env-vars).
+# Variables that git sets for hooks. They name the hook's repository, which need not be the one queried here (git
+# rev-parse --local-env-vars).
 OF_A_REPOSITORY = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -34,23 +34,26 @@ OF_A_REPOSITORY = frozenset(
         "GIT_WORK_TREE",
     }
 )
-# What a repository's own configuration could have run, or written, by asking.
+# Keep git from running or writing anything that the repository's own configuration asks for.
 QUIETLY = ("--no-optional-locks", "-c", "core.fsmonitor=false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A working tree from `top` on. `outside` are the variables that name its repository, where it lies elsewhere."""
+    """A working tree rooted at `top`.
+
+    `outside` are the variables that locate its repository, if that lies elsewhere.
+    """
 
     top: Path
     outside: tuple[tuple[str, str], ...] = ()
 
 
 def changed_files(paths: Iterable[Path], revision: str, *, cwd: Path) -> frozenset[str]:
-    """The absolute real paths of files that changed since `revision` in the repositories of `paths`.
+    """Return the absolute real paths of the files that changed since `revision`, in the repositories of `paths`.
 
-    Since the commit where the work began, that is, which HEAD shares with `revision`: what others have done there
-    meanwhile is no change of this branch. Edits that are not committed count, and so do files that are not added yet.
+    The comparison is with the merge base of HEAD and `revision`: later commits of `revision` are no changes of this
+    branch. Uncommitted edits and untracked files count.
     """
     folders = {_folder(cwd / path) for path in paths}
     repositories = {_repository(folder, cwd) for folder in sorted(folders)}
@@ -67,7 +70,7 @@ def _folder(path: Path) -> Path:
 
 
 def _repository(folder: Path, cwd: Path) -> Repository:
-    """The repository of `folder`: the one that lies around it, else the one that the environment names."""
+    """Return the repository around `folder`, or else the one that the environment names."""
     done = _git(Repository(top=folder), "rev-parse", "--show-toplevel")
     if done.returncode == 0 and done.stdout.strip():
         return Repository(top=Path(done.stdout.rstrip("\n")))
@@ -86,7 +89,7 @@ def _repository(folder: Path, cwd: Path) -> Repository:
 
 
 def _changed_in(repository: Repository, since: str | None) -> Iterator[Path]:
-    """The files that differ from the tree `since`; None for all that there are."""
+    """Yield the files that differ from the tree `since`; all files if it is None."""
     top = repository.top
     if since is None:
         names = _listed(repository, "ls-files", "--cached", "-z")
@@ -110,7 +113,7 @@ def _submodules(repository: Repository) -> list[str]:
 
 
 def _commit_of(repository: Repository, since: str | None, name: str, submodule: Repository) -> str | None:
-    """The commit of `submodule` in the tree `since`; None where it has none, or one that is not there."""
+    """Return the commit of `submodule` in the tree `since`; None if there is none or it is not available."""
     if since is None:
         return None
     commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{since}:{name}").stdout.strip()
@@ -119,12 +122,12 @@ def _commit_of(repository: Repository, since: str | None, name: str, submodule: 
 
 
 def _base(repository: Repository, revision: str) -> str:
-    """The commit to compare with."""
+    """Return the commit to compare with."""
     found = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     commit = found.stdout.strip()
     if found.returncode:
         if revision == HEAD:
-            # A repository without commits differs from the tree without files, whose name depends on its hashes.
+            # Without commits, compare with the empty tree. Its name depends on the hash algorithm.
             return _listed(repository, "hash-object", "-t", "tree", "--stdin")[0].strip()
         raise DoctorError(
             f"git knows no revision {revision} in {repository.top}",

@@ -1,4 +1,4 @@
-"""Patterns of .gitignore files and of settings to an answer: is this path left out?"""
+"""Patterns of .gitignore files and of settings to a decision: is this path left out?"""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
-# Each is tried on each path. The longest that people write have some hundreds.
+# Every pattern is tried on every path. The longest lists that people write have some hundreds.
 _MOST_PATTERNS = 10_000
-# How pathspec spells the beginning of a pattern without a slash, `*`, and `/**` between two folders.
+# The regular expressions that pathspec makes of a pattern without a slash, of `*`, and of `/**/`.
 _IN_ANY_FOLDER = "^(?:.+/)?"
 _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
 _PART = re.compile(r"\[\^/\]\*|\(\?:/\.\+\)\?|\\.|\[\^?\]?(?:\\.|[^\]])*\]|.", re.DOTALL)
@@ -26,27 +26,27 @@ _PART = re.compile(r"\[\^/\]\*|\(\?:/\.\+\)\?|\\.|\[\^?\]?(?:\\.|[^\]])*\]|.", r
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """Patterns in the form of .gitignore, relative to `root`; `any_of` is all of them in one."""
+    """Patterns in the form of .gitignore, relative to `root`. `any_of` matches what any of them matches."""
 
     root: str
     spec: GitIgnoreSpec
     any_of: re.Pattern[str]
 
     def verdict(self, path: str) -> bool | None:
-        """True to leave `path` out, False to keep it against earlier rules, None without a word on it.
+        """Return True to leave `path` out, False to keep it against earlier rules, None if no pattern matches.
 
-        `path` is absolute and posix, a folder's ends with a slash. Only `path` itself is asked about: a walk that
-        comes to it has asked about the folders above.
+        `path` is absolute and posix; a folder's ends with a slash. The folders above `path` are not checked: a walk
+        that reaches it has checked them.
         """
         if not path.startswith(self.root):
             return None
         inner = path[len(self.root) :]
-        # pathspec tries pattern after pattern, a hundred for each file; most match none.
+        # pathspec tries one pattern after the other, a hundred for each file; most match none.
         return self.spec.check_file(inner).include if self.any_of.search(inner) else None
 
 
 def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
-    """The rules that `patterns` make; None for no patterns, which spares the import of pathspec."""
+    """Return the rules for `patterns`; None if there are none, which spares the import of pathspec."""
     kept = [line for line in patterns if line.strip() and not line.startswith("#")]
     if not kept:
         return None
@@ -58,7 +58,7 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
     try:
         spec = GitIgnoreSpec.from_lines(kept)
     except (ValueError, re.error):
-        # git passes over a line that it does not understand
+        # git skips a line that it does not understand
         spec = GitIgnoreSpec.from_lines(line for line in kept if is_pattern(line))
     for pattern in spec.patterns:
         if pattern.regex is not None and isinstance(pattern.regex.pattern, str):
@@ -69,10 +69,10 @@ def compile_rules(root: Path, patterns: Iterable[str]) -> IgnoreRules | None:
 
 
 def without_backtracking(regex: str) -> str:
-    """Rewrite `regex`, as pathspec spells a pattern, to one that matches the same paths in time linear in their length.
+    """Rewrite `regex`, as pathspec makes it, to match the same paths in time linear in their length.
 
-    Between two stars, the first place at which a text fits is as good as any later one: the search for it, in an atomic
-    group, is never repeated. So it is for what stands between two `/**`.
+    Between two stars, the first place where a text fits is as good as any later one, so the search for it goes into an
+    atomic group, which is never retried. The same holds for the parts between two `/**/`.
     """
     parts = _PART.findall(regex)
     last_folders = max((at for at, part in enumerate(parts) if part == _FOLDERS), default=-1)
@@ -94,13 +94,15 @@ def without_backtracking(regex: str) -> str:
 
 
 def _star(parts: list[str], at: int) -> list[str]:
-    """The star at `at`: the beginning of an atomic group, where another follows in the same folder."""
+    """Return the pieces for the star at `at`: the start of an atomic group, if another star follows in
+    the same folder.
+    """
     following = next((part for part in parts[at + 1 :] if part in (_STAR, _FOLDERS, "/", "(")), "")
     return ["(?>[^/]*?"] if following == _STAR else [_STAR]
 
 
 def _closes_star(parts: list[str], at: int) -> bool:
-    """Whether the part at `at` is the last between two stars of one folder."""
+    """Return whether the part at `at` is the last between two stars of one folder."""
     if parts[at + 1 : at + 2] != [_STAR]:
         return False
     before = next((part for part in reversed(parts[: at + 1]) if part in (_STAR, _FOLDERS, "/", ")")), "")
@@ -108,9 +110,9 @@ def _closes_star(parts: list[str], at: int) -> bool:
 
 
 def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:
-    """What matches where one of the patterns does; their groups have names, which one expression cannot repeat.
+    """Return one expression that matches if any pattern does. Group names are removed, since they may not repeat.
 
-    Most may match in any folder: all of those look for the next folder together, in a fourth of the time.
+    Most patterns match in any folder: those share one search for the next folder, which takes a quarter of the time.
     """
     texts = (regex.pattern for pattern in spec.patterns if (regex := pattern.regex) is not None)
     each = [re.sub(r"\(\?P<\w+>", "(?:", text) for text in texts]
@@ -120,7 +122,7 @@ def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:
 
 
 def is_pattern(line: str) -> bool:
-    """Whether pathspec can read `line`."""
+    """Return whether pathspec can parse `line`."""
     from pathspec import GitIgnoreSpec
 
     try:
@@ -131,17 +133,18 @@ def is_pattern(line: str) -> bool:
 
 
 class PathPatterns:
-    """The paths, as findings spell them, that `patterns` relative to `root` match; all of them with `names_root`.
+    """The set of paths, as findings spell them, that match `patterns` relative to `root`.
 
-    `names_root` says that the name of the folder `root`, in small letters, counts as one of a folder in it does.
+    With `names_root`, the lower-case name of `root` itself counts like the name of a folder in it; if it matches, all
+    paths do.
     """
 
     def __init__(self, root: Path, patterns: Sequence[str], cwd: Path, *, names_root: bool = False) -> None:
-        """Paths are relative to `cwd` where they can be; patterns are compiled for the first that is asked about."""
+        """Paths are relative to `cwd` if they lie below it; patterns are compiled for the first path looked up."""
         self._root = root
         self._patterns = patterns
-        self._cwd = cwd
         self._names_root = names_root
+        self._cwd = cwd
         self._known: dict[str, bool] = {}
 
     @cached_property

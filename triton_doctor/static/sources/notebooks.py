@@ -1,6 +1,6 @@
 """Jupyter notebooks to programs and back: all code cells as one Python file, and its lines as lines of cells.
 
-A cell of another language is empty lines, `%env X=1` and `!command` are the calls that IPython makes of them.
+A cell in another language becomes empty lines; `%env X=1` and `!command` become the calls that IPython makes of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
 
 SUFFIX = ".ipynb"
-# The text is UTF-8 whatever a comment of a cell says: Python looks for one in the first two lines alone (PEP 263).
+# Fix the encoding as UTF-8, whatever a comment in a cell says: Python reads it from the first two lines (PEP 263).
 _HEAD = ("# coding: utf-8", "")
 _LINE_MAGIC = re.compile(r"(\s*)%(\w+)[ \t]*(.*)")
 _CAPTURED = re.compile(r"(\s*[\w, ]+=\s*)[!%](.*)")
@@ -32,7 +32,10 @@ _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "python", "pytho
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A code cell: its `number` among all cells from 1, its lines as written, and its `first` line in the program."""
+    """A code cell.
+
+    `number` counts all cells from 1; `lines` are as written; `first` is the cell's first line in the program.
+    """
 
     number: int
     lines: Sequence[str]
@@ -41,18 +44,18 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notebook:
-    """The code cells of a notebook in order; `program` is the Python that they make."""
+    """The code cells of a notebook in order. `program` is the Python program made of them."""
 
     cells: tuple[Cell, ...]
     program: bytes
 
     def cell_at(self, line: int) -> Cell | None:
-        """The cell that the `line` of the program stands in."""
+        """Return the cell that holds `line` of the program."""
         return next((cell for cell in self.cells if cell.first <= line < cell.first + len(cell.lines)), None)
 
 
 def read_notebook(data: bytes) -> Notebook:
-    """The notebook that `data` holds; without cells where it is none. A cell that does not parse is left empty."""
+    """Return the notebook in `data`; without cells if it is none. A cell that does not parse becomes empty lines."""
     try:
         listed = with_own_stack(json.loads, data.decode("utf-8-sig", "replace"))["cells"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -86,7 +89,7 @@ def _parses(text: str) -> bool:
 
 
 def _as_python(lines: list[str]) -> list[str]:
-    """The cell as IPython would run it, with as many lines."""
+    """Return the cell as Python, as IPython would run it, with the same number of lines."""
     first = next((line for line in lines if line.strip()), "")
     magic = _CELL_MAGIC.match(first)
     if magic and magic[1] not in _PYTHON_CELLS:
@@ -116,7 +119,7 @@ def _bash_line(line: str) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Commands that a backslash continues, in their first line."""
+    """Return `lines` with commands that a backslash continues joined into their first line."""
     result: list[str] = []
     open_at: int | None = None
     for line in lines:
@@ -136,12 +139,12 @@ def _joined(lines: list[str]) -> list[str]:
 
 
 def cell_path(path: str, number: int) -> str:
-    """How a report names a cell of the notebook at `path`, as ruff does: `train.ipynb:cell 3`."""
+    """Return the name of a cell of the notebook at `path`, in ruff's form: `train.ipynb:cell 3`."""
     return f"{path}:cell {number}"
 
 
 def show_location(location: Location, read: Callable[[str], Notebook]) -> Location:
-    """`location` as a line of its cell, if it is in a notebook, which `read` gives by path."""
+    """Return `location` as a line of its cell if it is in a notebook. `read` gives notebooks by path."""
     cell = read(location.path).cell_at(location.line) if location.path.endswith(SUFFIX) else None
     if cell is None:
         return location
@@ -149,5 +152,5 @@ def show_location(location: Location, read: Callable[[str], Notebook]) -> Locati
 
 
 def show_cells(finding: Finding, read: Callable[[str], Notebook]) -> Finding:
-    """`finding` with its lines of notebooks, which `read` gives by path, as lines of their cells."""
+    """Return `finding` with program lines of notebooks replaced by lines of cells. `read` gives notebooks by path."""
     return finding.relocate(partial(show_location, read=read))

@@ -1,4 +1,6 @@
-"""A project to the release line of Triton that it uses: its own, a pin of `triton==2.1.0`, or that of a torch."""
+"""A project to the release line of Triton that it uses: its own, a pin such as `triton==2.1.0`, or that
+of a pinned torch.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 _PATTERNS = ("*requirements*.txt", "requirements/*.txt", "pyproject.toml", "setup.py", "setup.cfg")
 _MOST_FILES = 40
 _LARGEST_BYTES = 1 << 20
-# `triton-ascend` has the numbers of the Triton that it is built from.
+# `triton-ascend` uses the version number of the Triton that it is built from.
 _PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]ascend)?\s*===?\s*(\d{1,3})\.(\d{1,3})")
-# Triton's own tree, and forks of it, say which release they are.
+# Triton's own source tree, and forks of it, state their release.
 _OWN_VERSIONS = ("python/triton/__init__.py", "triton/__init__.py")
 _OWN_VERSION = re.compile(rb"(?m)^__version__\s*=\s*[\"'](\d{1,3})\.(\d{1,3})")
-# The Triton that the wheels of torch for Linux require: `Requires-Dist: triton==...` of each release.
+# The Triton that torch's Linux wheels require: `Requires-Dist: triton==...` of each release.
 _OF_TORCH = {
     (2, 0): Version(2, 0),
     (2, 1): Version(2, 1),
@@ -36,9 +38,10 @@ _OF_TORCH = {
 
 
 def find_pinned_triton(root: Path) -> Version | None:
-    """The Triton that stands at `root`, or the newest that its requirements pin, or that of the newest torch, or None.
+    """Return the release line of Triton for the project at `root`, or None.
 
-    A range such as `triton>=2.1` pins nothing.
+    In order: the version of a Triton source tree at `root`, the newest pin of triton, the Triton that belongs to the
+    newest pin of torch. A range such as `triton>=2.1` pins nothing.
     """
     for own in _OWN_VERSIONS:
         found = _OWN_VERSION.search(_text(root / own))
@@ -54,7 +57,7 @@ def find_pinned_triton(root: Path) -> Version | None:
 
 
 def _text(path: Path) -> bytes:
-    """What stands in `path`; nothing where it cannot be read."""
+    """Return the content of `path`; empty if it cannot be read."""
     try:
         return read_regular_file(path, _LARGEST_BYTES)
     except OSError:

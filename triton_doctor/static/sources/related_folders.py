@@ -1,14 +1,14 @@
-"""Files of a folder that no project file marks to those that can matter to some of them.
+"""Picks the related files out of a folder that has no project marker.
 
-Such a folder may hold one project, or many that have nothing to do with each other. What it holds counts entry by
-entry: a file, or a folder with all below it. An entry matters to another where either imports the other by its name:
-an absolute import of what is in an entry, and a relative one from outside, spells that name.
+Such a folder may hold one project or many unrelated ones. It is divided into entries: each file in it, and each folder
+with everything below. Two entries are related if either imports the other by name. Every absolute import of a module in
+an entry, and every relative import of it from outside, contains that name.
 
-A file that finds what is in an entry without that name, as where `src` is on Python's path, is not read: the resolver
-would not find it either. Whether a fix is safe is asked of the text of all files.
+A file that reaches an entry without its name, as with `src` on Python's path, is not read: the resolver could not
+follow it either. The safety of a fix is checked against the text of all files.
 
-The entries are those of the folder that the paths have in common, or of the nearest one above it that holds no Python
-file itself, and of the folders above that one. What is below an entry is never told apart.
+The entries lie in the folder that the paths have in common, or in the nearest folder above it that holds no Python file
+itself, and in the folders above that one. An entry is never divided.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.sources.files import SourceFile
 
-# The lines of an import statement up to its parenthesis: the name of a module is never behind that.
+# An import statement up to its parenthesis: the name of a module never comes after that.
 _IMPORT = re.compile(rb"^[^\n]*\bimport\b[^\n]*(?:(?<=\\)\n[^\n]*)*", re.MULTILINE)
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 
 
-def related_files(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> tuple[list[SourceFile], list[str]]:
-    """Those of `files`, all below `root`, that can matter to the paths `asked`, and the paths of their entries.
+def related_files(
+    root: str, files: Sequence[SourceFile], named_paths: Sequence[str]
+) -> tuple[list[SourceFile], list[str]]:
+    """Return those of `files` (all below `root`) related to `named_paths`, and the paths of their entries.
 
-    Files of settings that lie in `root` or in a folder above an entry count always.
+    Settings files in `root`, or in a folder above an entry, are always included.
     """
-    search = _EntrySearch(_folders_of_entries(root, files, asked), files)
-    entries = search.related_to(asked)
+    search = _EntrySearch(_folders_of_entries(root, files, named_paths), files)
+    entries = search.related_to(named_paths)
     return [file for entry in entries for file in search.files[entry]], entries
 
 
-def _folders_of_entries(root: str, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str]:
-    """The folders that entries lie in, from `root` down."""
+def _folders_of_entries(root: str, files: Sequence[SourceFile], named_paths: Sequence[str]) -> list[str]:
+    """Return the folders that contain entries, from `root` down."""
     holding = {file.name.rpartition("/")[0] for file in files if file.kind is FileKind.PYTHON}
-    lowest = os.path.commonpath([path.rpartition("/")[0] for path in asked])
+    lowest = os.path.commonpath([path.rpartition("/")[0] for path in named_paths])
     while lowest != root and lowest in holding:
         lowest = lowest.rpartition("/")[0]
     folders = [root]
@@ -54,19 +56,19 @@ def _folders_of_entries(root: str, files: Sequence[SourceFile], asked: Sequence[
 
 
 class _EntrySearch:
-    """Finds entries of `folders` that import each other; `files` are those of each entry, by its path."""
+    """Finds entries of `folders` that import each other. `files` are the files of each entry, by its path."""
 
     def __init__(self, folders: Sequence[str], files: Sequence[SourceFile]) -> None:
-        """No file is read yet."""
+        """Group `files` by entry; no file is read yet."""
         self._folders = [f"{folder}/" for folder in reversed(folders)]
         self.files: dict[str, list[SourceFile]] = {}
         for file in files:
             self.files.setdefault(self._entry_of(file.name), []).append(file)
         self._imported: dict[str, frozenset[bytes]] = {}
 
-    def related_to(self, asked: Sequence[str]) -> list[str]:
-        """The entries that the paths `asked` lie in, and those that import them or are imported, however indirectly."""
-        related = {entry for entry in map(self._entry_of, asked) if entry in self.files}
+    def related_to(self, named_paths: Sequence[str]) -> list[str]:
+        """Return the entries of `named_paths` and every entry connected to them by imports, directly or not."""
+        related = {entry for entry in map(self._entry_of, named_paths) if entry in self.files}
         pending = sorted(related)
         while pending:
             entry = pending.pop()
@@ -85,7 +87,7 @@ class _EntrySearch:
         return folder + path.removeprefix(folder).partition("/")[0]
 
     def _imports(self, entry: str, other: str) -> bool:
-        """Whether a file of `entry` may import `other`; nobody imports what no identifier names."""
+        """Return whether a file of `entry` may import `other`. False if the name of `other` is not an identifier."""
         name = PurePosixPath(other).stem
         if not name.isidentifier():
             return False

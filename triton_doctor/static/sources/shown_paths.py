@@ -1,4 +1,4 @@
-"""Findings with paths from the root of their project to findings with paths from the working directory."""
+"""Rewrites the paths of findings from relative-to-project to relative-to-working-directory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
-    """A function from a path relative to `base` to the same path as somebody in `cwd` writes it.
+    """Return a function that rewrites a path relative to `base` as a user in `cwd` writes it.
 
-    A file of a project around `cwd` is `../train.py`; one that lies elsewhere has its absolute path.
+    A file of a project around `cwd` becomes `../train.py`; a file elsewhere gets its absolute path.
     """
     if base == cwd:
         return lambda path: path
@@ -37,7 +37,7 @@ def path_shower(base: Path, cwd: Path) -> Callable[[str], str]:
 
 
 def show_finding(finding: Finding, show: Callable[[str], str]) -> Finding:
-    """`finding` with each of its paths as `show` gives it."""
+    """Return `finding` with `show` applied to each of its paths."""
 
     def show_location(location: Location | None) -> Location | None:
         return replace(location, path=show(location.path)) if location is not None else None

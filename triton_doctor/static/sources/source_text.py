@@ -1,4 +1,4 @@
-"""Places in a text: of patterns that it is searched for before it is parsed, and of syntax, counted in characters."""
+"""Text searches before parsing, and positions of syntax in a text, counted in characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from triton_doctor.scan_caches import cached_in_scan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Only there may a file say in which encoding it is (PEP 263).
+# Only these lines may declare the encoding of a file (PEP 263).
 _ENCODING_LINES = 2
 _ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=]")
 _BLANK = re.compile(rb"[ \t\f]*(?:#.*)?$", re.MULTILINE)
@@ -23,23 +23,28 @@ _ANYTHING = re.compile(b"")
 
 
 class TextPattern:
-    """`word` where `before` matches at its beginning and `after` at its end. Equal to itself alone, so make it once."""
+    """A search for `word` with `before` matching where it begins and `after` where it ends.
+
+    Instances compare by identity, so make each one once.
+    """
 
     __slots__ = ("_after", "_before", "_word")
 
     def __init__(self, word: str, before: re.Pattern[bytes] = _ANYTHING, after: re.Pattern[bytes] = _ANYTHING) -> None:
-        """The patterns are shared by many words: to compile one for each costs more than most searches."""
-        self._word = os.fsencode(word)  # a file may be called by bytes that are no text
+        """Many words share `before` and `after`: compiling a regular expression for each word costs more than most
+        searches.
+        """
+        self._word = os.fsencode(word)  # a file's name may be bytes that do not decode
         self._before = before
         self._after = after
 
     @property
     def pattern(self) -> bytes:
-        """All of it as one regular expression."""
+        """Return the whole search as one regular expression."""
         return self._before.pattern + re.escape(self._word) + self._after.pattern
 
     def offsets(self, text: bytes) -> Iterator[int]:
-        """Where it begins in `text`, in order, but for lines of comments alone."""
+        """Yield the offsets at which it occurs in `text`, in order, except on lines that hold only a comment."""
         word, width, before, after = self._word, len(self._word), self._before.match, self._after.match
         at = text.find(word)
         while at != -1:
@@ -49,12 +54,12 @@ class TextPattern:
 
 
 def is_in_comment(text: bytes, at: int) -> bool:
-    """Whether what stands at `at` is of a comment that has its line for itself."""
+    """Return whether `at` is on a line that holds only a comment."""
     return text[text.rfind(b"\n", 0, at) + 1 : at].lstrip().startswith(b"#")
 
 
 class SyntaxNode(Protocol):
-    """What Python's parser says of the place of a node; columns are counted in bytes, from 0."""
+    """The position of a node as Python's parser gives it; columns are byte offsets from 0."""
 
     lineno: int
     col_offset: int
@@ -63,17 +68,17 @@ class SyntaxNode(Protocol):
 
 
 class SourceText:
-    """The text of one file by its lines; `unread` are the errors of functions that could not be read later."""
+    """The text of one file by its lines. `unread` collects the errors of functions that failed to parse later."""
 
     def __init__(self, text: bytes) -> None:
-        """`text` is what was given to `ast.parse`; it is split where that splits it."""
+        """`text` is what was given to `ast.parse`; lines are split where `ast` splits them."""
         self.text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
         self._is_ascii = self.text.isascii()
         self.unread: list[Exception] = []
         self._starts: list[int] | None = None
 
     def span(self, node: SyntaxNode) -> Span:
-        """Where `node` stands."""
+        """Return the span of `node`."""
         end_line = node.end_lineno or node.lineno
         if self._is_ascii:
             return Span(node.lineno, node.col_offset + 1, end_line, (node.end_col_offset or node.col_offset) + 1)
@@ -85,14 +90,14 @@ class SourceText:
         )
 
     def text_at(self, span: Span) -> str:
-        """What stands at `span`."""
+        """Return the text in `span`."""
         starts = self._line_starts()
         lines = self.text[starts[span.line - 1] : starts[span.end_line]].decode("utf-8", "replace")
         rest = len(self.text[starts[span.end_line - 1] : starts[span.end_line]].decode("utf-8", "replace"))
         return lines[span.column - 1 : len(lines) - rest + span.end_column - 1]
 
     def lines_with(self, words: Iterable[bytes]) -> list[int]:
-        """The numbers of the lines in which one of `words` stands, in order."""
+        """Return the numbers of the lines that contain one of `words`, in order."""
         starts = self._line_starts()
         found = set[int]()
         for word in words:
@@ -104,59 +109,59 @@ class SourceText:
         return sorted(found)
 
     def found(self, pattern: re.Pattern[bytes]) -> set[str]:
-        """What the one group of `pattern` matches, anywhere."""
+        """Return every match of the only group of `pattern`."""
         return {match.decode("utf-8", "replace") for match in pattern.findall(self.text)}
 
     @property
     def last_line(self) -> int:
-        """The number of the last line."""
+        """Return the number of the last line."""
         return len(self._line_starts()) - 1
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that holds `offset`."""
+        """Return the number of the line that holds `offset`."""
         return bisect_right(self._line_starts(), offset)
 
     def offset_of(self, line: int) -> int:
-        """Where the line of that number begins."""
+        """Return the offset at which line number `line` begins."""
         return self._line_starts()[line - 1]
 
     def bounds(self, first: int, last: int) -> tuple[int, int]:
-        """The offsets between which the lines `first` to `last` stand."""
+        """Return the start and end offsets of the lines `first` to `last`."""
         starts = self._line_starts()
         return starts[first - 1], starts[min(last, len(starts) - 1)]
 
     def matches(self, pattern: re.Pattern[bytes], first: int, last: int) -> bool:
-        """Whether `pattern` is found in the lines `first` to `last`."""
+        """Return whether `pattern` occurs in the lines `first` to `last`."""
         return pattern.search(self.text, *self.bounds(first, last)) is not None
 
-    def times(self, sign: TextPattern, start: int, end: int) -> int:
-        """How often `sign` stands between two offsets. The text is searched once, whatever these are."""
-        offsets = _offsets(self, sign)
+    def count(self, pattern: TextPattern, start: int, end: int) -> int:
+        """Count `pattern` between two offsets. The positions in the whole text are computed once and cached."""
+        offsets = _offsets(self, pattern)
         at = bisect_left(offsets, start)
         return bisect_left(offsets, end, at) - at
 
     def holds(self, word: bytes, start: int, end: int) -> bool:
-        """Whether `word` stands between two offsets, but on lines of comments alone."""
+        """Return whether `word` occurs between two offsets, not counting lines that hold only a comment."""
         at = self.text.find(word, start, end)
         while at != -1 and is_in_comment(self.text, at):
             at = self.text.find(word, at + 1, end)
         return at != -1
 
     def lines(self, first: int, last: int) -> str:
-        """The lines `first` to `last`."""
+        """Return the lines `first` to `last`."""
         start, end = self.bounds(first, last)
         return self.text[start:end].decode("utf-8", "replace")
 
     def alone(self, first: int, last: int, *, indented: bool) -> bytes:
-        """A text in which nothing stands but the lines `first` to `last`, at their places.
+        """Return a text with all lines but `first` to `last` blanked, so that line numbers stay.
 
-        `indented` lines become the body of an `if`. What the first two lines say of the encoding stays.
+        `indented` lines become the body of an `if`. An encoding declared in the first two lines is kept.
         """
         starts = self._line_starts()
         before = first - 1 - indented
         head = [self.text[start:end] for start, end in pairwise(starts[: min(before, _ENCODING_LINES) + 1])]
         if head and not _BLANK.match(head[0]):
-            head = []  # only below a comment or nothing may the second line say it
+            head = []  # the second line may declare it only below a comment or an empty line
         return b"".join(
             [
                 *(line if _ENCODING.match(line) else b"\n" for line in head),
@@ -167,7 +172,7 @@ class SourceText:
         )
 
     def _line_starts(self) -> list[int]:
-        """Where each line begins, and where the text ends."""
+        """The offset at which each line begins, then the length of the text."""
         if self._starts is None:
             self._starts = list(accumulate(map(len, self.text.splitlines(keepends=True)), initial=0))
         return self._starts
@@ -181,6 +186,6 @@ class SourceText:
 
 
 @cached_in_scan()
-def _offsets(source: SourceText, sign: TextPattern) -> list[int]:
-    """Where `sign` begins in the text of `source`, which may outlive the scan; `sign` is another in the next."""
-    return list(sign.offsets(source.text))
+def _offsets(source: SourceText, pattern: TextPattern) -> list[int]:
+    """Return the offsets of `pattern` in the text of `source`. Cached until the scan ends; both may live longer."""
+    return list(pattern.offsets(source.text))

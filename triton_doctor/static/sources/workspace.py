@@ -1,4 +1,4 @@
-"""Paths to a workspace: the files of the project that they belong to, and which of them to report on."""
+"""Paths to a workspace: the files of the projects that they belong to, and which of these to report on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from triton_doctor.settings import Settings
 
-# The nearest folder with one of them is the root of a project.
+# The nearest folder that contains one of these is the root of a project.
 _MARKERS = ("pyproject.toml", "setup.cfg", ".git")
 _PACKAGE = "__init__.py"
-# More files than this are no project, but a home folder, or a disk. Triton's largest users have 6,000.
+# A folder with more files is not a project but a home folder or a disk. Triton's largest users have 6,000.
 MOST_FILES = 30_000
 
 
@@ -28,16 +28,17 @@ MOST_FILES = 30_000
 class Workspace:
     """What a check reads and reports on.
 
-    `files` are all files of the project, their paths relative to `base` where they lie below it; `asked` the paths of
-    those to report on, None for all. `settings` hold for all of them. `home` is the folder of the cache. `cut` are the
-    projects with more than MOST_FILES files: of these, only what was asked for is read. `projects` are the roots, and
-    `read` these too, but of a working directory that is no project the files and folders in it that are read.
+    `files` are all files of the projects; their paths are relative to `base` if they lie below it. `report_paths` are
+    those to report on, None for all. `settings` hold for all files. `home` is the folder of the cache. `projects` are
+    the roots of the projects. `read` are these too, or, if the working directory is no project, the files and folders
+    in it that are read. `cut` are the projects with more than MOST_FILES files: of these, only the files that the user
+    named are read.
     """
 
     base: Path
     home: Path
     files: tuple[SourceFile, ...]
-    asked: frozenset[str] | None
+    report_paths: frozenset[str] | None
     settings: Settings
     projects: tuple[Path, ...]
     read: tuple[Path, ...]
@@ -46,14 +47,18 @@ class Workspace:
     @property
     def reported(self) -> tuple[SourceFile, ...]:
         """The files to report on."""
-        return self.files if self.asked is None else tuple(one for one in self.files if one.shown in self.asked)
+        return (
+            self.files
+            if self.report_paths is None
+            else tuple(one for one in self.files if one.shown in self.report_paths)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProjectFolder:
-    """The folder `root`, read with all below it; `outskirts` is a folder of which only the files are read.
+    """The folder `root`, read with all below it; of the folder `outskirts` only the files directly in it are read.
 
-    `base` is where absolute imports begin. `is_marked` says whether a file in `root` makes it the root of a project.
+    `base` is where absolute imports begin. `is_marked` says whether `root` contains a project marker.
     """
 
     root: Path
@@ -63,9 +68,10 @@ class _ProjectFolder:
 
 
 def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text: bytes | None = None) -> Workspace:
-    """The workspace of `paths`: each file and folder belongs to a project, which is read from its root.
+    """Return the workspace of `paths`: each belongs to a project, which is read from its root.
 
-    `text` stands for what lies at the one path, which need not exist. Raises DoctorError for a path that is not there.
+    `text` replaces the content of the only path, which need not exist. Raises DoctorError for a path that does not
+    exist.
     """
     projects = [find_project(path, cwd) for path in paths]
     base = _common(project.base for project in projects)
@@ -79,9 +85,9 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
     files = {file.name: file for file in wanted}
     cut, read = [], list[Path]()
     for project in dict.fromkeys(projects):
-        is_whole = project.is_marked or _is_asked(project, paths, cwd)
+        is_whole = project.is_marked or _is_named_by_user(project, paths, cwd)
         around = list(islice(_around(project, settings, base), MOST_FILES + 1))
-        if len(around) > MOST_FILES and not _is_asked(project, paths, cwd):
+        if len(around) > MOST_FILES and not _is_named_by_user(project, paths, cwd):
             cut.append(project.root)
             continue
         if is_whole or project.base != project.root:
@@ -97,7 +103,7 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
         base=base,
         home=marked if marked is not None and len(set(projects)) == 1 else cwd,
         files=tuple(files.values()),
-        asked=None if len(files) == len(wanted) else frozenset(file.shown for file in wanted),
+        report_paths=None if len(files) == len(wanted) else frozenset(file.shown for file in wanted),
         settings=settings,
         projects=tuple(dict.fromkeys(project.root for project in projects)),
         read=tuple(read),
@@ -106,7 +112,7 @@ def find_workspace(paths: Sequence[Path], settings: Settings, *, cwd: Path, text
 
 
 def find_project(path: Path, cwd: Path) -> _ProjectFolder:
-    """The project of the file or folder at `path`."""
+    """Return the project of the file or folder at `path`."""
     absolute = Path(os.path.abspath(cwd / path))  # noqa: PTH100, a link keeps the folder that it stands in
     folder = absolute if os.path.isdir(absolute) else absolute.parent  # noqa: PTH112, where a long path is False
     is_foreign = any(at.name in EXCLUDED for at in (folder, *folder.parents) if at != cwd and at.is_relative_to(cwd))
@@ -121,9 +127,9 @@ def find_project(path: Path, cwd: Path) -> _ProjectFolder:
 
 
 def _marked(folder: Path) -> Path | None:
-    """The nearest root of a project at or above `folder`.
+    """Return the nearest folder at or above `folder` with a project marker.
 
-    A home folder is none, though some keep theirs in git; and what lies in `.venv` or `build` belongs to no project.
+    A home folder is never a project, though some keep theirs in git. Files in `.venv` or `build` belong to no project.
     """
     for at in (folder, *folder.parents):
         if at == Path.home() and at != folder:
@@ -136,7 +142,10 @@ def _marked(folder: Path) -> Path | None:
 
 
 def _importable(folder: Path) -> tuple[Path, Path]:
-    """The outermost package around `folder` and the folder that it is imported from; `folder` twice outside of one."""
+    """Return the outermost package around `folder`, and the folder it is imported from.
+
+    `folder` twice outside a package.
+    """
     root = folder
     while (root.parent / _PACKAGE).is_file() and root.parent != root:
         root = root.parent
@@ -150,8 +159,8 @@ def _around(project: _ProjectFolder, settings: Settings, base: Path) -> Iterator
         yield from find_files([project.outskirts], settings, cwd=base, base=base, is_deep=False)
 
 
-def _is_asked(project: _ProjectFolder, paths: Iterable[Path], cwd: Path) -> bool:
-    """Whether the whole project was asked for by name."""
+def _is_named_by_user(project: _ProjectFolder, paths: Iterable[Path], cwd: Path) -> bool:
+    """Return whether the user named the whole project."""
     return any(project.root.is_relative_to(os.path.abspath(cwd / path)) for path in paths)  # noqa: PTH100
 
 
@@ -160,9 +169,9 @@ def _common(folders: Iterable[Path]) -> Path:
 
 
 def _at_root(settings: Settings, projects: Sequence[_ProjectFolder]) -> Settings:
-    """`settings` with patterns that hold from the root of the first of `projects` on, where no file says otherwise.
+    """Return `settings` with patterns rooted at the first of `projects`, unless a settings file defines them.
 
-    What its requirements pin is part of them.
+    Also sets the Triton version that the project pins.
     """
     top = projects[0].root
     settings = replace(settings, pinned_triton=find_pinned_triton(top))

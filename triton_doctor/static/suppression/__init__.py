@@ -4,9 +4,17 @@ In: the findings of the rules, and the directives of the files. Out: the finding
 directive that silences nothing.
 
 - A directive **silences** a code on a line, in a range, or in a file.
-- A **fingerprint** of a finding stays when lines move and code is formatted.
-- A **baseline** is a file of the fingerprints that a project knows and lives with.
+- A **fingerprint** of a finding is stable when lines move and code is formatted.
+- A **baseline** is a file with the fingerprints of known findings.
 
-Example: with a TRD201 at line 9 and `# triton-doctor: ignore[TRD201, TRD202]` at its end, `suppress` drops the
-TRD201, and yields a TRD901 about `TRD202`, with the fix that deletes it from the comment.
+Example: with a TRD201 at line 9 and `# triton-doctor: ignore[TRD201, TRD202]` at its end, `suppress` drops the TRD201,
+and yields a TRD901 about `TRD202`, with the fix that deletes it from the comment.
+
+Files, in reading order:
+
+- `suppress`: applies directives.
+- `baseline`: compares with a baseline; fingerprints.
+- `add_ignore`: writes directives into files.
+- `reported_files`: findings of the files that the user named.
+- `own_variables`: TRD104 for variables that the project itself reads.
 """

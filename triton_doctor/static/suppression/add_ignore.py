@@ -1,4 +1,4 @@
-"""Findings to the source with a comment that silences each, at the end of a line where a comment can stand."""
+"""Adds comments to a source that silence findings, at the ends of lines where a comment is possible."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
 
-# Lines that only a return ends are lines to python, and not to its tokenizer.
+# A lone carriage return ends a line for Python's parser, but not for its tokenizer.
 LONE_RETURN = re.compile(rb"\r(?!\n)")
-# What begins and ends an f-string (python 3.12 on): a comment within one is none before 3.12.
+# Tokens around an f-string (python 3.12 on): before 3.12, a comment within one is none.
 _BEGINS = frozenset({getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "TSTRING_START", -1)}) - {-1}
 _ENDS = frozenset({getattr(tokenize, "FSTRING_END", -1), getattr(tokenize, "TSTRING_END", -1)}) - {-1}
 
 
 def add_ignores(source: bytes, findings: Iterable[Finding], reason: str) -> tuple[bytes, tuple[Finding, ...]]:
-    """`source` with comments that silence those of `findings` that it can, and the others: all are of its file.
+    """Return `source` with comments that silence as many of `findings` as possible, and the other findings.
 
-    Nothing but ends of lines changes: line ends, encoding and what is behind the last line stay. A comment that is
-    there already takes the further codes, and keeps its own reason. Raises UnicodeEncodeError where the encoding of the
-    file cannot spell `reason`.
+    Only ends of lines change: line ends, encoding and the text after the last line stay. An existing comment receives
+    the additional codes and keeps its reason. Raises UnicodeEncodeError if the file's encoding cannot represent
+    `reason`.
     """
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0].removesuffix("-sig")
@@ -49,9 +49,9 @@ def add_ignores(source: bytes, findings: Iterable[Finding], reason: str) -> tupl
 
 
 def ends_of_lines(source: bytes) -> Mapping[int, str]:
-    """The lines, from 1, at whose end a comment can stand, with the comment that stands there, or nothing.
+    """Return the lines, from 1, at whose end a comment is possible, with the existing comment, or an empty string.
 
-    Not within a string, and not before a line that a backslash continues. Raises what `tokenize` raises.
+    Not within a string, and not before a backslash continuation. Raises what `tokenize` raises.
     """
     found: dict[int, str] = {}
     depth = 0
@@ -65,7 +65,7 @@ def ends_of_lines(source: bytes) -> Mapping[int, str]:
 
 
 def _lines(finding: Finding) -> Sequence[int]:
-    """The lines at which a comment silences it, the best first."""
+    """Return the lines at which a comment silences it, the best first."""
     spans = [finding.span, *([finding.facts.launch] if finding.facts.launch else [])]
     lines = [line for span in spans for line in range(span.line, span.end_line + 1)]
     location = finding.facts.parameter_location

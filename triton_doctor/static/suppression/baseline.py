@@ -1,8 +1,9 @@
-"""The findings that a project knows and lives with, in a file: what is new against it, and what is gone."""
+"""Baselines: files with the fingerprints of known findings. Reads, writes and compares them."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -15,21 +16,22 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import split_cell
 from triton_doctor.regular_files import NotRegularError, read_regular_file
-from triton_doctor.static.suppression.fingerprint import fingerprint, source_text
+from triton_doctor.static.python.formatting import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from triton_doctor.finding import Finding
+    from triton_doctor.finding import Finding, Span
 
 SCHEMA = 1
 DEFAULT_NAME = "triton-doctor-baseline.json"
 LONGEST_TEXT = 200
+_DIGITS = 16  # of a fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Entry:
-    """A known finding. `path` is relative to the folder of the baseline; `text`, cut if long, is for people."""
+    """A known finding. `path` is relative to the folder of the baseline; `text`, shortened if long, is for readers."""
 
     path: str
     code: str
@@ -41,18 +43,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """`new` are the findings that the baseline does not know; `gone` its entries that no longer occur, each once."""
+    """A comparison: the `new` findings, and the entries that are `gone`, each once."""
 
     new: tuple[Finding, ...]
     gone: tuple[Entry, ...]
 
     def known(self, findings: Sequence[Finding]) -> int:
-        """How many of `findings` the baseline knew."""
+        """Return how many of `findings` the baseline contains."""
         return len(findings) - len(self.new)
 
 
 class Entries:
-    """Makes entries of findings, whose paths are relative to `cwd`, for the baseline at `path`."""
+    """Converts findings, whose paths are relative to `cwd`, to entries of the baseline at `path`."""
 
     def __init__(self, path: Path, cwd: Path, lines_of: Callable[[str], Sequence[str]]) -> None:
         self._folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120, `resolve` would follow links
@@ -60,7 +62,7 @@ class Entries:
         self._lines_of = lines_of
 
     def of(self, finding: Finding) -> Entry:
-        """The entry of `finding`, of its place in a report on all files."""
+        """Return the entry of `finding`, at its place in a report on all files."""
         finding = finding.original
         text = source_text(finding, self._lines_of(finding.path))
         return Entry(
@@ -73,20 +75,20 @@ class Entries:
         )
 
     def path_of(self, shown: str) -> str:
-        """`shown`, as findings spell it, as the baseline does."""
+        """Return the path `shown` in findings as the baseline spells it."""
         return Path(os.path.relpath(self._cwd / split_cell(shown)[0], self._folder)).as_posix()
 
     def exists(self, entry: Entry) -> bool:
-        """Whether the file of `entry` is there."""
+        """Return whether the file of `entry` exists."""
         return Path(self._folder, entry.path).exists()
 
 
 def compare(
     findings: Iterable[Finding], known: Counter[Entry], entries: Entries, looked: Callable[[Entry], bool]
 ) -> Compared:
-    """What is new in `findings`. An entry is gone only if `looked` says that this run would have found it.
+    """Compare `findings` with the `known` entries. An entry is gone only if `looked` says that this run would find it.
 
-    An entry answers for as many findings as it counts: first for those of its own file, then for one that was moved.
+    An entry covers as many findings as it counts: first those of its own file, then one that moved.
     """
     left = Counter(known)
     unmatched: list[tuple[Finding, Entry]] = []
@@ -111,7 +113,7 @@ def compare(
 
 
 def write_baseline(path: Path, entries: Collection[Entry]) -> None:
-    """An entry a line, sorted, so that it reads well when it changes. Raises DoctorError where it cannot be written."""
+    """Write one entry a line, sorted, so that diffs are readable. Raises DoctorError if it cannot be written."""
     lines = [
         "    " + json.dumps(_fields(entry, count), ensure_ascii=False)
         for entry, count in sorted(Counter(entries).items())
@@ -119,14 +121,14 @@ def write_baseline(path: Path, entries: Collection[Entry]) -> None:
     listed = "[\n" + ",\n".join(lines) + "\n  ]" if lines else "[]"
     try:
         text = f'{{\n  "schema": {SCHEMA},\n  "findings": {listed}\n}}\n'
-        # In JSON that is how a letter is written that UTF-8 has not: names of files may have some.
+        # JSON escapes for surrogates, which UTF-8 cannot encode: file names may contain them.
         _write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--baseline names a file") from error
 
 
 def read_baseline(path: Path) -> Counter[Entry]:
-    """The entries of `path`, each as often as it counts. Raises DoctorError for what is not there, or no baseline."""
+    """Return the entries of `path` with their counts. Raises DoctorError if it is missing or no baseline."""
     write = f"`triton-doctor check --baseline {path} --write-baseline` writes it"
     rewrite = "name another file, or delete this one and write it anew with --write-baseline"
     try:
@@ -155,7 +157,7 @@ def _fields(entry: Entry, count: int) -> dict[str, Any]:
 
 
 def _write_whole(path: Path, data: bytes) -> None:
-    """Write `data` to `path`, or where it links to, in whole or not at all. Raises OSError, of a special file too."""
+    """Write `data` to `path`, or to its link target, atomically. Raises OSError, also for a special file."""
     target = os.path.realpath(path)
     try:
         status = os.stat(target)  # noqa: PTH116
@@ -179,3 +181,26 @@ def _write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
+
+
+def source_text(finding: Finding, lines: Sequence[str]) -> str:
+    """Return the text in the finding's span, normalized for formatting; `lines` are those of its file."""
+    text = cut(lines, finding.span)
+    return normalize(text) if finding.path.endswith(".py") else " ".join(text.split())
+
+
+def fingerprint(finding: Finding, text: str) -> str:
+    """Return the fingerprint of the rule, the kernel, the parameter and `text`, as returned by `source_text`."""
+    parts = (finding.code, finding.facts.kernel or "", finding.facts.parameter or "", text)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def cut(lines: Sequence[str], span: Span) -> str:
+    """Return the characters of `span`; empty if the file has no such lines."""
+    chosen = list(lines[span.line - 1 : span.end_line])
+    if not chosen:
+        return ""
+    if span.end_line <= len(lines):
+        chosen[-1] = chosen[-1][: span.end_column - 1]
+    chosen[0] = chosen[0][span.column - 1 :]
+    return "\n".join(chosen)

@@ -1,6 +1,6 @@
-"""Variables that look like Triton's to those that the project itself reads: in Python, C++, CMake, or a shell.
+"""Drops TRD104 for variables that the project itself reads: in Python, C++, CMake, or a shell.
 
-`TRITON_WHEEL_DIR` of a workflow and `TRITON_DIST_BACKEND` of a library are no slips of Triton's names.
+`TRITON_WHEEL_DIR` of a workflow and `TRITON_DIST_BACKEND` of a library are no misspellings of Triton's names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
 
 CODE = "TRD104"
-# Beyond these nothing is looked through: what is left is reported.
+# Limits of the search; beyond them, findings stay.
 _MOST_ENTRIES = 100_000
 _MOST_BYTES = 64 << 20
 _LARGEST_BYTES = 1 << 20
@@ -28,7 +28,7 @@ _READ = re.compile(
     r".*\.(?:py|pyi|c|cc|cpp|cxx|cu|cuh|h|hpp|hip|rs|cmake|sh|bash|ya?ml|toml|ini|cfg|mk|ps1|bat|j2|groovy)"
     r"|CMakeLists\.txt|.*[Dd]ockerfile.*|[Mm]akefile.*|Jenkinsfile.*"
 )
-# A name in quotes that a call is given, unless the call sets it; an entry of `os.environ`, unless it is assigned.
+# A quoted name passed to a call, unless the call sets it; an entry of `os.environ`, unless it is assigned.
 _IN_CODE = (
     rb"(?<![\w.])(?!(?:\w+\s*\.\s*)*(?:set|put|del|unset|pop|add|with)\w*\s*\()[\w.]+\s*\(\s*[bf]?[\"'](%s)[\"']"
     rb"|environ\s*\[\s*[\"'](%s)[\"']\s*\](?!\s*=[^=])|[\"'](%s)[\"']\s+(?:not\s+)?in\s+[\w.]*environ|\$ENV\{(%s)\}"
@@ -37,9 +37,9 @@ _IN_SHELL = rb"\$\{?(%s)\b|\$\((%s)\)|\benv\.(%s)\b(?!\s*=[^=])|%%(%s)%%"
 
 
 def leave_out_own(findings: Sequence[Finding], projects: Sequence[Path]) -> Iterator[Finding]:
-    """The `findings` but those of TRD104 about a variable that the files of `projects` read.
+    """Yield `findings` without those of TRD104 about a variable that the files of `projects` read.
 
-    What a shell reads may still be a slip, in the same file say: that takes a remark away, and no warning.
+    A read in a shell may be the same misspelling: it only drops infos, not warnings.
     """
     unknown = {finding.facts.word for finding in findings if finding.code == CODE} - {None}
     in_code, in_shell = _read_names(sorted(filter(None, unknown)), projects) if unknown else (set(), set())
@@ -50,7 +50,7 @@ def leave_out_own(findings: Sequence[Finding], projects: Sequence[Path]) -> Iter
 
 
 def _read_names(names: Sequence[str], projects: Sequence[Path]) -> tuple[set[str], set[str]]:
-    """Which of `names` some file reads in code, and which in a shell."""
+    """Return which of `names` some file reads in code, and which in a shell."""
     any_of = "|".join(re.escape(name) for name in names).encode()
     in_code = re.compile(_IN_CODE.replace(b"%s", any_of))
     in_shell = re.compile(_IN_SHELL.replace(b"%%", b"%").replace(b"%s", any_of))
@@ -65,7 +65,7 @@ def _read_names(names: Sequence[str], projects: Sequence[Path]) -> tuple[set[str
 
 
 def _texts(projects: Sequence[Path]) -> Iterator[bytes]:
-    """What the files that may read a variable hold."""
+    """Yield the contents of the files that may read a variable."""
     entries, size = 0, 0
     for project in dict.fromkeys(projects):
         for folder, folders, files in os.walk(project):

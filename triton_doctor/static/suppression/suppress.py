@@ -1,4 +1,4 @@
-"""Findings and directives to the findings that stay, and a complaint for each directive that silences nothing."""
+"""Applies directives to findings, and reports each directive that silences nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ END_OF_FILE = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A code of the directive at `position` among those of its file, and the lines where findings of it stay silent."""
+    """A code of the directive at `position` among those of its file, and the lines that it silences."""
 
     position: int
     code: str
@@ -34,7 +34,7 @@ class Silence:
 
 
 class Lines:
-    """Stretches of lines by code; whether one of them meets another stretch is found by bisection."""
+    """Ranges of lines by code, with a binary search for overlaps."""
 
     def __init__(self, stretches: Iterable[tuple[str, int, int]]) -> None:
         """Each of `stretches` is a code, a first line and a last line."""
@@ -46,12 +46,12 @@ class Lines:
             self._firsts.setdefault(code, []).append(first)
 
     def meet(self, code: str, first: int, last: int) -> bool:
-        """Whether one of the stretches of `code` has a line among `first` to `last`."""
+        """Return whether a range of `code` overlaps the lines `first` to `last`."""
         before = bisect_right(self._firsts.get(code, ()), last)
         return before > 0 and self._latest[code][before - 1] >= first
 
     def meet_any(self, code: str, first: int, last: int) -> bool:
-        """The same of the stretches of `code`, and of those of what it begins with."""
+        """Return the same for `code` and all of its prefixes."""
         return any(self.meet(code[:end], first, last) for end in range(1, len(code) + 1))
 
 
@@ -62,10 +62,10 @@ def suppress(
     ran: frozenset[str],
     known: frozenset[str],
 ) -> Iterator[Finding]:
-    """The `findings` that stay, then a TRD901 for each code of a directive that silences none.
+    """Yield the `findings` that stay, then a TRD901 for each code of a directive that silences none.
 
-    `directives` is by path, as findings spell it. `ran` are the codes that were looked for: a directive for another
-    is not called unused. `known` are all codes that have a page.
+    `directives` are by path, as findings spell it. `ran` are the codes of the rules that ran: a directive for another
+    is not reported as unused. `known` are all codes with a page.
     """
     silences = {path: tuple(silences_of(found)) for path, found in directives.items()}
     silent = {
@@ -97,15 +97,17 @@ def suppress(
 
 
 def is_silent(finding: Finding, silent: Mapping[str, Lines]) -> bool:
-    """Whether `finding` is silenced where it stands, in its launch or at its parameter."""
+    """Return whether `finding` is silenced where it is, in its launch or at its parameter."""
     return any(path in silent and silent[path].meet_any(finding.code, *lines) for path, *lines in stretches_of(finding))
 
 
 def met_by_path(findings: Iterable[Finding]) -> dict[str, Lines]:
-    """The stretches of `findings` by path, for each beginning of their codes: what silences there is in use."""
+    """Return the ranges of `findings` by path, for each prefix of their codes: a directive that overlaps
+    one is in use.
+    """
     met = defaultdict[str, list[tuple[str, int, int]]](list)
     for finding in findings:
-        # A comment about TRD301 is in use where the tuning is part of a finding about the constexpr.
+        # A comment about TRD301 is in use if the tuning is part of a TRD201.
         codes = (finding.code, AUTOTUNE_KEY) if finding.facts.autotune_keys else (finding.code,)
         for path, first, last in stretches_of(finding):
             met[path] += ((code[:end], first, last) for code in codes for end in range(1, len(code) + 1))
@@ -113,7 +115,7 @@ def met_by_path(findings: Iterable[Finding]) -> dict[str, Lines]:
 
 
 def stretches_of(finding: Finding) -> Iterator[tuple[str, int, int]]:
-    """Path, first and last line of each comment that silences `finding`."""
+    """Yield path, first and last line of each place where a comment silences `finding`."""
     for span in (finding.span, finding.facts.launch):
         if span is not None:
             yield finding.path, span.line, span.end_line
@@ -123,8 +125,8 @@ def stretches_of(finding: Finding) -> Iterator[tuple[str, int, int]]:
 
 
 def silences_of(directives: Sequence[Directive]) -> Iterator[Silence]:
-    """What `directives`, those of one file in order, silence."""
-    ends: dict[str, int] = {}  # where each code is enabled next
+    """Yield what `directives`, those of one file in order, silence."""
+    ends: dict[str, int] = {}  # the next line at which each code is enabled
     for position, directive in reversed(list(enumerate(directives))):
         line = directive.span.line
         for code in directive.codes:
@@ -142,9 +144,9 @@ def silences_of(directives: Sequence[Directive]) -> Iterator[Silence]:
 def complaints(
     directives: Sequence[Directive], working: set[tuple[int, str]], *, ran: frozenset[str], known: frozenset[str]
 ) -> Iterator[tuple[Directive, str, str, str | None]]:
-    """Message, advice and the code that may go, for each thing wrong with one of `directives`, those of a file.
+    """Yield message, advice and removable code for each problem with one of `directives`, those of a file.
 
-    What is `working` silences something: the position of a directive, and one of its codes.
+    `working` are the directives in use: (position, code).
     """
     disabled = set[str]()
     for position, directive in enumerate(directives):
@@ -171,7 +173,7 @@ def complaints(
 
 
 def plan_removal(path: str, span: Span, code: str) -> Plan | None:
-    """Safe, in Python files."""
+    """Return a safe plan for Python files; None for others."""
     if not path.endswith(".py"):
         return None
     return Plan(

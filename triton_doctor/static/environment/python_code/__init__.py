@@ -1,12 +1,23 @@
-"""The steps of a Python program to the environment settings that it makes, in itself and in what it starts.
+"""The steps of a Python program to the environment settings that it makes, for itself and for what it starts.
 
-In: the `Trace` of a module, and a reader for the shell commands in it. Out: `EnvSetting` values.
+In: the `Trace` of a module, and a reader for shell commands in it. Out: `EnvSetting` values.
 
-- **Names** follow a name through the imports and the assignments of the module.
-- A **setter** is a way to set a variable: `os.environ["X"] = "1"`, `env=dict(X="1")`, `monkeypatch.setenv`, a knob.
-- A **guard** is a condition that decides over a setting; what stands under one is not made for certain.
-- The **context** of a step is what holds while it runs: names, the function, guards, what a loop gives its targets.
-- The **order** of a setting is what the program has done before: imported triton, decorated kernels.
+- A **setter** is a form that sets a variable: `os.environ["X"] = "1"`, `env=dict(X="1")`, `monkeypatch.setenv`, a knob.
+- A **guard** is a condition over a setting; a guarded setting may not happen.
+- The **context** of a step is what holds while it runs: names, the function, guards, and values of loop targets.
+- The **order** of a setting is what ran before it: the import of triton, decorators of kernels.
 
-Example: `os.environ["TRITON_INTERPRET"] = "1"` gives `EnvSetting("TRITON_INTERPRET", "1", ...)` at its line.
+Example: `os.environ["TRITON_INTERPRET"] = "1"` yields `EnvSetting("TRITON_INTERPRET", "1", ...)` at its line.
+
+Files, in reading order:
+
+- `settings`: the pass: picks the relevant lines, reads their steps, adds the run order.
+- `setters`: steps to settings.
+- `collected`: the settings found so far.
+- `context`: the context of a step.
+- `names`: what a name stands for at a step.
+- `values`: the texts that an expression may have.
+- `entries`: the entries of a dictionary expression.
+- `guards`: conditions, and whether they hold in an ordinary run.
+- `order`: the run order.
 """

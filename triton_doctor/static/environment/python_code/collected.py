@@ -1,4 +1,4 @@
-"""The settings that reading a file has met: assignments, entries of tables, knobs, and what a shell runs."""
+"""The settings collected so far from a Python file: assignments, dict entries, knobs, and shell commands."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
 
     ReadShell = Callable[[str], Iterable[EnvSetting]]
 
-# Settings that their tool takes back when the test or the block ends.
+# Settings that the tool reverts when the test or block ends.
 _UNDOING = frozenset({"monkeypatch.setenv", "monkeypatch.setitem", "patch.dict"})
 _PLAIN_WORD = re.compile(r"[\w=./:%+,-]+")
 
 
 class Collected:
-    """What was found so far, by variable and position; `here` is the step that is read."""
+    """The settings found so far, by variable and position. `here` is the context of the step being read."""
 
     here: StepContext
 
     def __init__(self, trace: Trace, read_shell: ReadShell) -> None:
-        """`read_shell` reads the commands that the program runs."""
+        """`read_shell` reads the shell commands that the program runs."""
         self._trace = trace
         self._read_shell = read_shell
         self.found: dict[tuple[str, Span], EnvSetting] = {}
 
     def add_entries(self, found: Iterable[DictEntry], how: str, *, own: bool = True) -> None:
-        """Each of `found` sets a variable; `own` where it is this process's."""
+        """Add a setting for each of `found`; `own` if it is in this process's environment."""
         for entry in found:
             with self.here.under(*entry.conditions):
                 self.set_variable(entry.key, entry.value, entry.part, how, own=own)
 
     def set_variable(self, key: Expr, value: Expr, part: Expr | Keyword, how: str, *, own: bool = True) -> None:
-        """`key` is set to `value`, as far as both are known."""
+        """Add `key = value`, if the key is known. The value may be unknown."""
         for name in texts(key, self.here.names):
             for reading in readings(value, self.here.names):
                 self.add(name, reading, part, how, own=own)
 
     def add_knob_named(self, owner: Expr, name: Expr, value: Expr, call: Expr) -> None:
-        """`setattr(owner, name, value)`, or monkeypatch's with a dotted name in place of the first two."""
+        """Add `setattr(owner, name, value)`, or monkeypatch's form with a dotted name instead of `owner` and `name`."""
         if isinstance(owner, Const):
             self.add_knob(str(owner.value), name, call)
         elif (base := self.here.names.full_name(owner)) is not None:
@@ -58,7 +58,7 @@ class Collected:
                 self.add_knob(f"{base}.{text}", value, call)
 
     def add_knob(self, full: str | None, value: Expr, part: Expr) -> None:
-        """A knob of triton, by its full name, is set to `value`."""
+        """Add the knob of triton with the full name `full`, set to `value`."""
         if full is None or not full.startswith("triton.knobs."):
             return
         variable = variables_by_knob().get(full.removeprefix("triton.knobs."))
@@ -69,13 +69,13 @@ class Collected:
             self.add(variable.name, replace(reading, text=text), part, full)
 
     def add_magic(self, line: str, call: Expr) -> None:
-        """`%env X=1`."""
+        """Add IPython's `%env X=1`."""
         name, _, value = line.strip().partition("=" if "=" in line else " ")
         if value:
             self.add(name.strip(), PossibleText(value.strip().strip("\"'")), call, "%env")
 
     def add_command(self, command: Expr, call: Expr) -> None:
-        """A command, as a text or as a list of words, is started."""
+        """Add the settings of a command that is started, given as a text or a list of words."""
         match self.here.names.value(command) or command:
             case TupleExpr(items):
                 words = [next(texts(item, self.here.names), "_") for item in items]
@@ -89,13 +89,16 @@ class Collected:
                     self.add_shell(text, call)
 
     def add_shell(self, text: str, part: Expr) -> None:
-        """A shell runs `text`."""
+        """Add the settings of the shell text `text`."""
         for setting in self._read_shell(text):
             reading = PossibleText(setting.value, guarded=setting.guarded, fleeting=setting.fleeting)
             self.add(setting.variable, reading, part, "a shell command", own=False)
 
     def add(self, name: str, reading: PossibleText, part: Expr | Keyword, how: str, *, own: bool = True) -> None:
-        """The variable `name` is set at `part`; of several values for one position the first that is no 0 stays."""
+        """Add the variable `name`, set at `part`.
+
+        For several values at one position, the first that is not 0 is kept.
+        """
         if not (name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)):
             return
         span = self._trace.lowering.span(part)

@@ -1,4 +1,4 @@
-"""A step as it runs: what names mean to it, in which function, and which conditions decide over it."""
+"""The context of a step: the meaning of names, the function, and the conditions it depends on."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.trace import Routine, Trace
 
 _LONGEST_LOOP = 64
-# Loops inside each other multiply: a loop that makes them more binds nothing.
+# Nested loops multiply the rounds: a loop that would exceed this binds nothing.
 _MOST_ROUNDS = 256
 
 
 class StepContext:
-    """What holds while a step of `routine` runs; `conditions` grows and shrinks as its parts are read."""
+    """The context of a step of `routine`. `conditions` grows and shrinks while the parts of the step are read."""
 
     def __init__(self, routine: Routine, names: Names, conditions: list[Condition], *, is_undone: bool) -> None:
-        """`is_undone` where what is set is taken back at the end of a block or a test."""
+        """`is_undone` says that settings here are reverted at the end of a block or a test."""
         self.names = names
         self.function = routine.name
         self.is_undone = is_undone
@@ -35,25 +35,25 @@ class StepContext:
 
     @contextmanager
     def under(self, *conditions: Condition) -> Iterator[None]:
-        """What is read within happens under `conditions` too."""
+        """Add `conditions` inside the `with` block."""
         depth = len(self.conditions)
         self.conditions += conditions
         yield
         del self.conditions[depth:]
 
     def is_switched(self, variable: str | None) -> bool:
-        """Whether something decides over what is read; a test for `variable` alone does not."""
+        """Return whether a condition decides over the current part; a test for `variable` alone does not count."""
         return self._is_asked_for or any(
             holds(one.test, self.names, variable) is not one.outcome for one in self.conditions
         )
 
 
 def contexts(trace: Trace, routine: Routine, step: ProgramStep) -> Iterator[StepContext]:
-    """The contexts in which `step` runs: one for each round of the loops over literals around it."""
-    # A test around a definition decides over the definition, not over what is called.
+    """Yield the contexts in which `step` runs: one for each round of the loops over literals around it."""
+    # A condition around a function's definition decides whether it exists, not whether its calls run.
     inherited = [one for one in routine.around if not isinstance(one, Condition) or isinstance(one.test, Opaque)]
     around = [*inherited, *step.around[len(routine.around) :]]
-    # That the rest of a block is reached says little where the test is more than a flag: of arguments, of the rank.
+    # An early return counts as a condition only if its test is a flag, not a test of arguments or of the rank.
     tests = [one for one in around if isinstance(one, Condition) and (not one.is_left or is_switch(one.test))]
     is_undone = any(isinstance(one, Managed) and _is_scope(one.manager) for one in around) or any(
         map(_is_fixture_that_restores, _functions_around(routine))
@@ -68,7 +68,7 @@ def contexts(trace: Trace, routine: Routine, step: ProgramStep) -> Iterator[Step
 
 
 def _bindings_of_rounds(loop: LoopOver, names: Names) -> list[Mapping[str, Expr]]:
-    """What the loop binds, a round at a time; one round that binds nothing where that is not known."""
+    """Return the loop's bindings, one mapping for each round; a single empty mapping if they are not known."""
     rounds: list[Mapping[str, Expr]] = []
     match loop.target, names.value(loop.source) or loop.source:
         case Name(name), TupleExpr(items):
@@ -87,17 +87,17 @@ def _functions_around(routine: Routine) -> Iterator[Routine]:
 
 
 def _is_scope(manager: Expr) -> bool:
-    """Whether it is `triton.knobs.runtime.scope()`, which restores what is set within."""
+    """Return whether `manager` is `triton.knobs.runtime.scope()`, which restores knobs at its end."""
     return isinstance(manager, Call) and isinstance(manager.func, Attr) and manager.func.name == "scope"
 
 
 def _is_context_manager(routine: Routine) -> bool:
-    """Whether somebody asks with `with` for what it sets."""
+    """Return whether `routine` is used by `with`, so that its settings last for that block."""
     return routine.name == "__enter__" or _has_decorator(routine, "contextmanager", "asynccontextmanager")
 
 
 def _is_fixture_that_restores(routine: Routine) -> bool:
-    """Whether it is a fixture that does something after its `yield`."""
+    """Return whether `routine` is a fixture with code after its `yield`."""
     if not _has_decorator(routine, "fixture"):
         return False
     yields = [step.line for step in routine.steps if any(map(_is_yield, every_part(step.value)))]

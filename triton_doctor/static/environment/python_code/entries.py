@@ -1,4 +1,4 @@
-"""A dictionary, as written, to the variables it would set: literals, `dict(...)`, `a | b`, copies of an environment."""
+"""Dictionary expressions to the variables that they set: literals, `dict(...)`, `a | b`, copies of an environment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Keyword: TypeAlias = tuple[str | None, Expr]
 
 
 class DictEntry(NamedTuple):
-    """One `key: value`, which stands at `part`; `conditions` are those under which it is there."""
+    """One `key: value`, written at `part`; `conditions` decide whether it is included."""
 
     key: Expr
     value: Expr
@@ -42,7 +42,7 @@ class DictEntry(NamedTuple):
 def entries(
     expr: Expr, names: Names, conditions: tuple[Condition, ...] = (), depth: int = _DEEPEST
 ) -> Iterator[DictEntry]:
-    """What `expr` would set, in order."""
+    """Yield the entries of the dictionary `expr`, in order."""
     if depth == 0:
         return
     inner: Iterable[Expr] = ()
@@ -84,7 +84,7 @@ def entries(
 def keyword_entries(
     keyword: Keyword, names: Names, conditions: tuple[Condition, ...] = (), depth: int = _DEEPEST
 ) -> Iterator[DictEntry]:
-    """What `name=value` or `**mapping` in a call of `dict` or `update` would set."""
+    """Yield the entries of `name=value` or `**mapping` in a call of `dict` or `update`."""
     name, value = keyword
     if name is None:
         yield from entries(value, names, conditions, depth)
@@ -93,12 +93,12 @@ def keyword_entries(
 
 
 def is_environment(expr: Expr, names: Names) -> bool:
-    """Whether `expr` is this process's environment itself."""
+    """Return whether `expr` is this process's environment itself."""
     return names.full_name(expr) in ENVIRONMENTS
 
 
 def copies_environment(expr: Expr, names: Names, depth: int = _DEEPEST) -> bool:
-    """Whether `expr` is a new dictionary that holds this process's environment: what a child process is given."""
+    """Return whether `expr` is a new dictionary based on this process's environment, as made for a child process."""
     if depth == 0:
         return False
     copied: Iterable[Expr] = ()

@@ -1,4 +1,4 @@
-"""Conditions: whether one holds in an ordinary run, or is a switch that somebody has to throw."""
+"""Conditions: does one hold in an ordinary run, or is it a switch?"""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _VERSIONS = frozenset({"__version__", "version_info"})
 
 
 def holds(test: Expr, names: Names, variable: str | None = None, depth: int = _DEEPEST) -> bool | None:
-    """True if `test` holds in an ordinary run, False if it does not, None if a switch decides.
+    """Return True if `test` holds in an ordinary run, False if it does not, None if a switch decides.
 
-    Ordinary is: run as a program, on a machine with a GPU, where `variable`, the one about to be set, is not set.
+    In an ordinary run the file runs as a program on a machine with a GPU, and `variable`, which is about to be set, is
+    unset.
     """
     if depth == 0:
         return None
@@ -38,12 +39,12 @@ def holds(test: Expr, names: Names, variable: str | None = None, depth: int = _D
         case Const(value):
             return bool(value)
         case Compare("not", (operand,)):
-            # A missing GPU is no impossibility but the usual switch to interpreter mode.
+            # A missing GPU is not treated as impossible: it is the usual switch to interpreter mode.
             if _asks_for_gpu(names.value(operand) or operand, names):
                 return None
             return _opposite(holds(operand, names, variable, depth - 1))
         case Conditional(None, options, operator):
-            # `and` fails where one option fails; `or` holds where one holds.
+            # `and` is false if one option is, `or` true if one option is.
             truths = {holds(option, names, variable, depth - 1) for option in options}
             decisive = operator == "or"
             return decisive if decisive in truths else None if None in truths else not decisive
@@ -62,7 +63,7 @@ def holds(test: Expr, names: Names, variable: str | None = None, depth: int = _D
 
 
 def is_switch(test: Expr) -> bool:
-    """Whether `test` is no more than a flag: names, attributes, `not`, `and`, `or`, and reads of the environment."""
+    """Return whether `test` is only a flag: names, attributes, `not`, `and`, `or`, and reads of the environment."""
     match test:
         case Name() | Attr() | Call(Attr(_, "get" | "getenv" | "is_available") | Name("getenv")):
             return True
@@ -93,15 +94,15 @@ def _compared(left: Expr, operator: str, right: Expr, names: Names, variable: st
         key = left if isinstance(left, Const) else names.value(left)
         return operator == "not in" if key == Const(variable) else None
     if variable is not None and _variable_read(left, names) == variable:
-        # Not set yet: its value is None, or the default, whatever that is compared with.
+        # The variable is unset, so its value is None or the default.
         return operator in {"!=", "not in"} or (operator == "is" and right == Const(None))
     return None
 
 
 def _variable_read(expr: Expr, names: Names) -> str | None:
-    """The variable that `expr` reads from the environment: `os.environ.get("X", ...)`, `int(os.getenv("X"))`.
+    """Return the variable that `expr` reads: `os.environ.get("X", ...)`, `int(os.getenv("X"))`.
 
-    Empty where it is not known which one.
+    Empty if it reads one whose name is not known; None if it reads none.
     """
     match expr:
         case Call(Name("int" | "bool" | "str"), (inner,), _) | Call(Attr(inner, "lower" | "strip" | "upper"), ()):

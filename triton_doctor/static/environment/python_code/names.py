@@ -1,4 +1,4 @@
-"""What a name stands for at a step of a program: what was imported or assigned under it, in its function or outside."""
+"""The meaning of names at a step of a program: imports and assignments, in its function or outside."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """The names that `routine` sees: its own, those of the functions around it, then the module's."""
+    """The names visible in `routine`: its own, those of enclosing functions, then the module's."""
 
     def __init__(self, routine: Routine, imports: Imports, given: Mapping[str, Expr] | None = None) -> None:
-        """`given` are what a loop gives its targets."""
+        """`given` are the values of loop targets."""
         self._routine = routine
         self._imports = imports
         self._given = given or {}
 
     def bound(self, given: Mapping[str, Expr]) -> Names:
-        """These names, where a loop gives its targets `given` too."""
+        """Return these names with further loop targets `given`."""
         return Names(self._routine, self._imports, {**self._given, **given})
 
     def is_param(self, name: str) -> bool:
-        """Whether a caller gives `name` its value."""
+        """Return whether `name` is a parameter."""
         routine: Routine | None = self._routine
         while routine is not None and name not in routine.params:
             routine = routine.outer
         return routine is not None and name not in self._given
 
     def values(self, expr: Expr) -> Sequence[Expr]:
-        """What is assigned to the name `expr`, or to a field of a class; empty where that is unknown."""
+        """Return everything assigned to the name `expr` or to a field of a class; empty if unknown."""
         name = dotted(expr)
         if name is None:
             return ()
@@ -48,12 +48,12 @@ class Names:
         return () if self.is_param(name.partition(".")[0]) else list(map(unpacked, routine.values(name)))
 
     def value(self, expr: Expr) -> Expr | None:
-        """The one expression that the name `expr` stands for; None where there are several, or none."""
+        """Return the only expression that the name `expr` stands for; None if there are several or none."""
         values = self.values(expr)
         return values[0] if len(values) == 1 and values[0] is not expr else None
 
     def full_name(self, expr: Expr, depth: int = 4) -> str | None:
-        """`triton.knobs.runtime` of whatever it was imported or assigned as; None if not dotted."""
+        """Return `triton.knobs.runtime` whatever name it was imported or assigned as; None if not dotted."""
         match expr:
             case Call(Name("__import__"), (Const(str(module)), *_), _):
                 return module
@@ -72,7 +72,7 @@ class Names:
 
 
 def unpacked(value: Expr) -> Expr:
-    """The item that unpacking a display gives; `value` itself where it is something else."""
+    """Return the item that unpacking a display yields; `value` itself for anything else."""
     match value:
         case Unpacked(source, int(position), size, False):
             match unpacked(source):

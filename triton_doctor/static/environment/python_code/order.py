@@ -1,4 +1,4 @@
-"""What has run when a setting takes effect: was Triton imported, was a kernel decorated, which come later."""
+"""Run order: what had run when a setting takes effect (import of Triton, decorated kernels), and what runs later."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.step import Surrounding
     from triton_doctor.static.python.trace import Routine, Trace
 
-# triton.language functions that are jitted kernels themselves (triton 3.9 language/standard.py, random.py): decorated
-# when Triton is imported, so interpreted only if the variable was set before.
+# Functions of triton.language that are jitted kernels themselves (triton 3.9 language/standard.py, random.py). They are
+# decorated when Triton is imported, so they are interpreted only if the variable was set before.
 _JITTED_HELPERS = frozenset(
     "argmax argmin bitonic_merge cdiv cumprod cumsum flip interleave max min pair_uniform_to_normal philox rand rand4x "
     "randint randint4x randn randn4x ravel reduce_or sigmoid softmax sort sum swizzle2d topk uint_to_uniform_float "
@@ -38,7 +38,7 @@ class _ImportOfTriton(NamedTuple):
 
 
 class Program:
-    """The imports of Triton, the kernels, and the calls of one file."""
+    """The imports of Triton, the kernels and the calls of one file."""
 
     def __init__(self, trace: Trace, called: Mapping[str, Sequence[FunctionCall]]) -> None:
         """`called` are the calls of its functions, by name."""
@@ -53,7 +53,7 @@ class Program:
         self._kernels.sort(key=lambda kernel: kernel.line)
 
     def order(self, line: int, function: str | None) -> RunOrder:
-        """What had run before line `line`, which stands in `function`."""
+        """Return what had run before line `line` of `function`."""
         at = self._module_line(line, function)
         imports = [one for one in self._imports if _before(one, line, function, at)]
         before = [one for one in self._kernels if _before(one, line, function, at)]
@@ -67,7 +67,9 @@ class Program:
         )
 
     def _module_line(self, line: int, function: str | None) -> float:
-        """When a setting inside a function runs: where the module calls it, else after the module was read."""
+        """Return the module's line at which a setting inside `function` runs: the first call, or the end
+        of the module.
+        """
         if function is None:
             return line
         return min((call.line for call in self.called.get(function, ()) if call.caller is None), default=float("inf"))
@@ -111,7 +113,9 @@ class Program:
 
 
 def _before(one: _DecoratedKernel | _ImportOfTriton, line: int, function: str | None, at: float) -> bool:
-    """Whether `one` runs before a setting at `line` of `function`, which the module runs `at` some line."""
+    """Return whether `one` runs before a setting at `line` of `function`, which runs when the module
+    reaches line `at`.
+    """
     return one.line < at if one.function is None else one.function == function and one.line < line
 
 

@@ -1,4 +1,4 @@
-"""Steps to what they set: os.environ and its kind, knobs, and the environment of what is started."""
+"""Steps to settings: os.environ and its methods, knobs, and the environment of child processes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHELL_CALLS = re.compile(
     r"os\.(?:system|popen)|subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)"
     r"|asyncio\.create_subprocess_(?:shell|exec)|get_ipython\.system"
 )
-# Parameters of os.execve and its kind that hold the child's environment.
+# Position of the environment among the parameters of os.execve and similar functions.
 _EXEC_ENVIRONMENT = {
     **dict.fromkeys(("os.execve", "os.execvpe", "os.posix_spawn", "os.posix_spawnp"), 2),
     **dict.fromkeys(("os.spawnve", "os.spawnvpe"), 3),
@@ -54,9 +54,9 @@ _CONTAINER = "a container's environment"
 
 
 class SettingCall(NamedTuple):
-    """A call that sets a variable: the argument at `position`, `key=` or `name=`, to the one behind it, or `value=`.
+    """A call that sets a variable: the name is the argument at `position`, `key=` or `name=`, the value the next one.
 
-    `how` is what a finding calls it; `own` where it is the process's own environment.
+    `how` is the form named in findings; `own` if it changes this process's environment.
     """
 
     how: str
@@ -76,7 +76,7 @@ _SETTING_FUNCTIONS = {
 
 
 class FunctionCall(NamedTuple):
-    """A call at `line`, in the function `caller` or at the top level; `is_guarded` where something decides over it."""
+    """A call at `line` in the function `caller`, or at the top level; `is_guarded` if a condition decides over it."""
 
     line: int
     caller: str | None
@@ -84,17 +84,17 @@ class FunctionCall(NamedTuple):
 
 
 class Setters:
-    """Reads one step after the other `into` what is collected; `called` are the calls by the name of the function."""
+    """Reads steps in order and adds their settings to `into`. `called` collects the calls by function name."""
 
     def __init__(self, trace: Trace, into: Collected, given: Collection[str]) -> None:
-        """`given` are the names of tables that children are given."""
+        """`given` are the names of dictionaries that are passed to child processes."""
         self._trace = trace
         self._into = into
         self._given_to_children = given
         self.called: dict[str, list[FunctionCall]] = {}
 
     def read_step(self, step: ProgramStep) -> None:
-        """Take in `step`; the value that it assigns is a step of its own."""
+        """Read `step`. The value that it assigns is a step of its own."""
         match step.target:
             case None:
                 self._read(step.value)
@@ -112,7 +112,7 @@ class Setters:
                 pass
 
     def _read(self, expr: Expr) -> None:
-        """`expr` is evaluated."""
+        """Read the expression `expr`, which is evaluated."""
         match expr:
             case Conditional(None, options, operator):
                 with self._here.under():
@@ -188,7 +188,7 @@ class Setters:
                 self._add_entries(given, f"{keyword}= of a call", own=False)
 
     def _note_called(self, call: Call) -> None:
-        """Keep that `call` runs a function, or a method of the same object."""
+        """Record a call of a function, or of a method of the same object."""
         match call.func:
             case Name(name) | Attr(Name("self" | "cls"), name):
                 line = self._trace.lowering.span(call).line
@@ -218,7 +218,7 @@ class Setters:
         return copies_environment(expr, self._here.names)
 
     def _is_own_or_child(self, expr: Expr) -> bool:
-        """Whether `expr` is os.environ, or a table that a child process is given."""
+        """Return whether `expr` is os.environ, or a dictionary passed to a child process."""
         if self._is_own(expr) or self._copies(expr):
             return True
         match expr:
@@ -233,7 +233,7 @@ def _names_environment(name: object) -> bool:
 
 
 def _pair(args: tuple[Expr, ...], named: dict[str | None, Expr]) -> tuple[Expr, Expr] | None:
-    """The name and the value that a call is given, by position or by keyword."""
+    """Return the name and value arguments of a call, given by position or keyword."""
     key = args[0] if args else named.get("key", named.get("name"))
     value = args[1] if len(args) > 1 else named.get("value")
     return (key, value) if key is not None and value is not None else None

@@ -1,4 +1,4 @@
-"""The steps of a program to the settings that it makes."""
+"""A program's trace to the settings that it makes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
     from triton_doctor.static.python.trace import Trace
 
-# A line with none of these sets nothing, and starts nothing that does; knobs are told by their last names.
+# A line without any of these sets nothing and starts nothing that does. Knobs are recognized by their last names.
 _WORTH_READING = (
     *(b"env", b"ENV", b"TRI", b"TRT", b"knobs", b"system", b"popen", b"subprocess", b"setattr", b"getoutput"),
     *(b"interpret", b"compil", b"dump", b"debug", b".run"),
@@ -28,13 +28,13 @@ _GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:env)\w*\s*=\s*([A-Za-z_]\w*)\s*[,)]")
 
 
 def read_program(trace: Trace, read_shell: ReadShell) -> tuple[EnvSetting, ...]:
-    """Every setting of the program, in order of lines; `read_shell` reads the commands that it runs."""
+    """Return every setting of the program, in order of lines. `read_shell` reads the commands that it runs."""
     lines = trace.source.lines_with(_WORTH_READING)
     collected = Collected(trace, read_shell)
     _read(trace, collected, lines)
     if not collected.found:
         return ()
-    # Once more, now also where a function that sets something is called.
+    # Read again, now including the lines that call a function which sets something.
     functions = {setting.function for setting in collected.found.values() if setting.function}
     calling = trace.source.lines_with(name.encode() for name in functions)
     called = _read(trace, collected, sorted({*lines, *calling})).called if functions else {}
@@ -44,7 +44,7 @@ def read_program(trace: Trace, read_shell: ReadShell) -> tuple[EnvSetting, ...]:
 
 
 def _placed(setting: EnvSetting, program: Program) -> EnvSetting:
-    """`setting` with what had run before it; guarded too where all calls of its function are."""
+    """Return `setting` with its run order; also guarded if all calls of its function are."""
     calls = program.called.get(setting.function or "", ())
     only_when_switched = bool(calls) and all(call.is_guarded for call in calls)
     order = program.order(setting.span.line, setting.function)
@@ -52,7 +52,7 @@ def _placed(setting: EnvSetting, program: Program) -> EnvSetting:
 
 
 def _read(trace: Trace, collected: Collected, lines: Sequence[int]) -> Setters:
-    """Read the statements in which one of `lines` stands."""
+    """Read the statements that contain one of `lines`."""
     setters = Setters(trace, collected, trace.source.found(_GIVEN_AS_ENVIRONMENT))
     pending = [trace.module]
     while pending:

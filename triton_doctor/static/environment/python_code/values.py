@@ -1,4 +1,4 @@
-"""An expression that names or sets an environment variable, to the texts it may have."""
+"""Expressions to the texts that they may have, for names and values of environment variables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 12
 
-# What makes a folder's name a new one in each process, each job, or each test.
+# What makes a folder's name new in each process, job or test.
 _BY_TIME = "named after the time, so it is a new one in each process"
 _BY_UUID = "named by a new uuid in each process"
 _BY_CHANCE = "named by a random number, so it is a new one in each process"
@@ -44,7 +44,7 @@ _FRESH_CALLS = {
     **dict.fromkeys(("datetime.datetime.now", "datetime.datetime.utcnow"), _BY_TIME),
     **dict.fromkeys(("secrets.token_hex", "random.randint"), _BY_CHANCE),
 }
-# pytest's own: a folder for each test, or each session.
+# pytest's fixtures: a folder for each test, or each session.
 _FRESH_NAMES = {
     "tmp_path": "a new temporary folder in each test",
     "tmpdir": "a new temporary folder in each test",
@@ -56,7 +56,7 @@ _PATH_JOINERS = ("path.join", "Path", "PurePath", "path.abspath", "path.expandus
 
 @dataclass(frozen=True, slots=True)
 class PossibleText:
-    """One text that an expression may have, None if unknown; `guarded` when a flag decides that it is this one."""
+    """A text that an expression may have, None if unknown; `guarded` if a flag decides for it."""
 
     text: str | None
     guarded: bool = False
@@ -67,7 +67,7 @@ _UNKNOWN = PossibleText(None)
 
 
 def readings(expr: Expr, names: Names, depth: int = _DEEPEST) -> tuple[PossibleText, ...]:
-    """The texts that `expr` may have: several where a condition chooses."""
+    """Return the texts that `expr` may have: several if a condition chooses."""
     if depth == 0:
         return (_UNKNOWN,)
     depth -= 1
@@ -105,7 +105,7 @@ def readings(expr: Expr, names: Names, depth: int = _DEEPEST) -> tuple[PossibleT
 
 
 def texts(expr: Expr, names: Names) -> Iterator[str]:
-    """The texts of `expr` that are known."""
+    """Yield the known texts of `expr`."""
     for reading in readings(expr, names):
         if reading.text is not None:
             yield reading.text
@@ -129,7 +129,7 @@ def _joined(parts: Sequence[PossibleText]) -> PossibleText:
 
 
 def _unknown_of(parts: Iterable[PossibleText]) -> PossibleText:
-    """A text of which no more is known than how long a folder named by one of `parts` lasts."""
+    """Return an unknown text that keeps the lifetime of a folder named by one of `parts`."""
     return PossibleText(None, fleeting=_first_fleeting(parts))
 
 
@@ -138,7 +138,7 @@ def _first_fleeting(parts: Iterable[PossibleText]) -> Fleeting | None:
 
 
 def _formatted(form: str, given: Sequence[Expr], names: Names, depth: int) -> PossibleText:
-    """`form`, with each `%s` in it replaced."""
+    """Return `form` with each `%s` replaced."""
     parts = [_one(value, names, depth) for value in given]
     pieces = [PossibleText(piece) for piece in form.split("%s")]
     if form.count("%") != len(parts) or len(pieces) != len(parts) + 1:
@@ -159,7 +159,7 @@ def _named(expr: Name | Attr, names: Names, depth: int) -> tuple[PossibleText, .
     if isinstance(expr, Name) and expr.id in _FRESH_NAMES and names.is_param(expr.id):
         return (PossibleText(None, fleeting=Fleeting(why=_FRESH_NAMES[expr.id])),)
     values = names.values(expr)
-    # `x = x + "/a"`: what the name had been before is not known, and not looked for again.
+    # `x = x + "/a"`: the earlier value of the name is unknown; do not look it up again.
     before = names.bound({dotted(expr) or "": Opaque("Name")})
     found = tuple(one for value in values for one in readings(value, before, depth))
     return found if len(values) == 1 else (_unknown_of(found),)

@@ -1,1 +1,23 @@
-"""One reader for each kind of file that sets environment variables, beside Python."""
+"""Settings files to settings: one reader for each kind of file that sets environment variables, except Python.
+
+In: the text of a file. Out: `EnvSetting` values with spans in characters, in order of lines. A file that does not parse
+sets nothing. A reader takes time proportional to the text, whatever the text is.
+
+Example: `read_shell("export TRITON_INTERPRET=1")` returns `(EnvSetting("TRITON_INTERPRET", "1", ...),)`, and
+`read_dockerfile` passes the commands of `RUN` to it.
+
+Files, in reading order:
+
+- `watched`: what readers share: names of interest, quotes, folders that do not last.
+- `braces`: conditions over lines, for languages with braces.
+- `shell`: shell text, the core of most readers: pipelines, groups, here-documents.
+- `shell_words`: the lexer: words, operators, substitutions.
+- `shell_commands`: one command: assignments, `export`, `env`, nested commands.
+- `shell_options`: options that pass variables on: `docker run -e X=1`.
+- `shell_guards`: conditions: `if`, `&&`, `||`.
+- `shell_printed`: settings printed to a file of variables: `echo X=1 >> $GITHUB_ENV`.
+- `dockerfile`, `make`, `jenkins`, `units`: files that contain shell commands.
+- `yaml`, `yaml_mounts`: compose files, workflows, manifests; folders mounted into containers.
+- `toml`, `ini`: project files and test runners.
+- `windows`: PowerShell and batch files.
+"""

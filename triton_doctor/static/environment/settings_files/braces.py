@@ -1,4 +1,4 @@
-"""Blocks in braces to the conditions that each line stands under, for languages that write `if (...) { ... }`."""
+"""Blocks in braces to the conditions over each line, for languages with `if (...) { ... }`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _CONDITION = re.compile(r"\b(?:if|elseif|else|switch|case|when|catch|try)\b(.*)"
 
 
 def conditions(text: str) -> list[tuple[str, ...]]:
-    """For each line of `text` the tests of the blocks that it stands or begins in, outermost first.
+    """Return, for each line of `text`, the tests of the blocks around it or beginning in it, outermost first.
 
-    Braces in quotes are none.
+    Braces in quotes do not count.
     """
     stack: list[str | None] = []
     found = []
@@ -31,6 +31,6 @@ def conditions(text: str) -> list[tuple[str, ...]]:
 
 
 def blanked(text: str, comments: re.Pattern[str]) -> str:
-    """`text` with spaces for what `comments` matches outside of quotes; lines and columns stay."""
+    """Return `text` with matches of `comments` outside quotes replaced by spaces; positions stay the same."""
     either = re.compile(rf"(?P<quoted>{_QUOTED.pattern})|(?P<comment>{comments.pattern})", comments.flags)
     return either.sub(lambda found: found[0] if found["quoted"] else re.sub(r"[^\n]", " ", found[0]), text)

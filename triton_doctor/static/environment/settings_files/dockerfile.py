@@ -24,7 +24,7 @@ _MOST_STAGES = 200
 
 @dataclass(slots=True)
 class _Stage:
-    """One `FROM`: what it builds on, what later stages take from it, where volumes are."""
+    """One `FROM`: its base, its settings and volumes, and the folders that later stages copy from it."""
 
     name: str
     base: str
@@ -35,7 +35,7 @@ class _Stage:
 
 
 def read_dockerfile(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of every stage, in order of lines."""
+    """Return the settings of every stage, in order of lines."""
     stages = [_Stage("", "")]
     for keyword, body, line, column in _instructions(text):
         if keyword == "FROM" and len(stages) > _MOST_STAGES:
@@ -76,7 +76,7 @@ def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column:
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Keyword, body, and where the body begins; continuation lines keep their line ends, comments among them go."""
+    """Yield keyword, body, and line and column of the body. Continuation lines keep their line ends; comments go."""
     lines = text.split("\n")
     escape = "`" if re.match(r"\s*#\s*escape\s*=\s*`", text) else "\\"
     at = 0
@@ -148,7 +148,7 @@ def _commands(body: str, line: int, column: int) -> Iterator[EnvSetting]:
             command = " ".join(f"'{word}'" if " " in word else word for word in words)
             span_column = column + len(bare) - len(bare.lstrip())
             for one in read_shell(command, line, span_column):
-                # Where a word of a JSON list stands is not known: the whole list.
+                # The position of a word in a JSON list is not tracked: use the whole list.
                 yield replace(one, span=Span(line, span_column, line, span_column + len(stripped)))
             return
     if match := re.match(r"\s*<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n", bare):

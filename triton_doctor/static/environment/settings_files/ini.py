@@ -22,7 +22,7 @@ _ENTRY = re.compile(r"\s*(?P<before>(?:[\w!,{}\-]+:\s*)*)(?P<name>[A-Za-z_]\w*)\
 
 
 def read_ini(text: str, line: int = 1) -> tuple[EnvSetting, ...]:
-    """The settings of `text`, whose first line is `line` of its file."""
+    """Return the settings of `text`, whose first line is `line` of its file."""
     return tuple(_read(text, line))
 
 

@@ -29,7 +29,7 @@ _STEP = re.compile(
 
 
 def read_jenkinsfile(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of a Jenkinsfile, or of another pipeline in Groovy."""
+    """Return the settings of a Jenkinsfile, or of another pipeline in Groovy."""
     code = blanked(text, _COMMENT)
     return tuple(sorted(_read(code, conditions(code)), key=lambda setting: setting.span))
 
@@ -63,5 +63,5 @@ def _setting(
 
 
 def _position(code: str, offset: int) -> tuple[int, int]:
-    """Line and column, from 1, of a character."""
+    """Return line and column, from 1, of the offset."""
     return code.count("\n", 0, offset) + 1, offset - (code.rfind("\n", 0, offset) + 1) + 1

@@ -23,7 +23,7 @@ _JUST_VARIABLE = re.compile(r"(?P<export>export\s+)?(?P<name>[A-Za-z_]\w*)\s*:=\
 
 
 def read_makefile(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of a Makefile."""
+    """Return the settings of a Makefile."""
     lines = text.split("\n")
     exports_all = any(re.match(r"\.EXPORT_ALL_VARIABLES\s*:|export\s*(?:#.*)?$", line) for line in lines)
     exported = {
@@ -83,7 +83,7 @@ def _expanded(text: str, known: dict[str, str]) -> str:
 
 
 def read_justfile(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of a justfile."""
+    """Return the settings of a justfile."""
     lines = text.split("\n")
     exports_all = any(re.match(r"set\s+export\s*(?::=\s*true\s*)?$", line) for line in lines)
     return tuple(_just(lines, exports_all))

@@ -1,4 +1,4 @@
-"""Shell scripts to settings: commands, pipelines, groups and here-documents, whatever they set and wherever."""
+"""Shell scripts to settings: commands, pipelines, groups and here-documents."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "ash"})
 
 
 def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPEST) -> tuple[EnvSetting, ...]:
-    """The settings that the commands of `text` make; it begins at `line` and `column` of its file."""
+    """Return the settings that the commands of `text` make; it begins at `line` and `column` of its file."""
     if depth == 0 or not text.strip():
         return ()
     return (*_Shell(text, line, column, depth).settings(), *read_powershell(text, line, column))
 
 
 def _read_python(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of the program `text`, by its own lines; none where it does not parse."""
+    """Return the settings of the Python program `text`, at its own line numbers; none if it does not parse."""
     try:
         trace = with_own_stack(read_trace, text.encode("utf-8", "replace"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -53,7 +53,7 @@ class _Shell:
         self._lexer = Lexer(text, line, column, self._commands.known)
         self._words: list[Word] = []
         self._targets: list[Word] = []
-        # What a pipe, or the group that has just closed, hands on.
+        # The output of a pipe, or of the group that was just closed.
         self._piped: list[Printed] = []
         self._closed: list[Printed] = []
         self._waiting: tuple[list[Word], list[Word]] = ([], [])
@@ -82,7 +82,7 @@ class _Shell:
         return tuple({(one.variable, one.span): one for one in self._commands.finished()}.values())
 
     def _end(self, operator: str) -> None:
-        """`operator` ends the command that has been read."""
+        """Process the command that was read, which `operator` ends."""
         words, targets = self._words, self._targets
         if words and (words[0].text or "").endswith("tee"):
             self._commands.found += read_printed(self._piped, words[1:])
@@ -120,5 +120,5 @@ class _Shell:
 
 
 def _below(span: Span, first: int) -> Span:
-    """`span` of a text that begins at line `first` of its file."""
+    """Return `span`, of a text that begins at line `first` of its file, as a span of the file."""
     return Span(span.line + first - 1, span.column, span.end_line + first - 1, span.end_column)

@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     ReadPython = Callable[[str], Iterable[EnvSetting]]
 
 _DEEPEST = 6
-# How `VAR=1 pytest x` is told: what comes after the command does not have the variable.
+# The form of `VAR=1 pytest x` in findings: later commands do not see the variable.
 ONE_COMMAND = "a command's variables"
-# So is `VAR=1 torchrun train.py`, whose command is what the script is for.
+# The form of `VAR=1 torchrun train.py`, if that command is the script's purpose.
 WHOLE_PROGRAM = "a program's variables"
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed"})
 _LAUNCHER_MODULES = ("torch.distributed", "accelerate", "deepspeed")
 _LOOKS_CLOSER = re.compile(
     r"(?:^|[/_.-])(?:py)?(?:test|bench|debug|prof|dump|trac|sanit|lint|build|setup)", re.IGNORECASE
 )
-# Options of Python with a value, and those after which no program comes.
+# Options of Python that take a value, and options that are not followed by a program.
 _VALUED, _NO_PROGRAM = frozenset({"-W", "-X"}), frozenset({"-c", "-", "-V", "--version", "-h"})
-# Commands that run the command after them, with how many words of their own come before it.
+# Commands that run another command, with the number of their own words before it.
 _WRAPPERS = dict.fromkeys(("nohup", "exec", "command", "builtin", "nice", "xargs", "stdbuf", "setsid", "ionice"), 0)
 _WRAPPERS |= dict.fromkeys(("numactl", "chronic", "unbuffer"), 0) | dict.fromkeys(("timeout", "taskset", "gosu"), 1)
 _RUNS_ITS_ARGUMENT = frozenset({"eval", "ssh", "tmux", "screen", "hyperfine", "watch", "parallel", "su", "wsl"})
 
 
 class Commands:
-    """The variables of one shell while it runs its commands, in order.
+    """Runs the commands of one shell in order and keeps its variables.
 
-    `read` reads the text of a shell within it, `read_python` that of a program.
+    `read` reads the text of a nested shell, `read_python` that of a Python program.
     """
 
     def __init__(self, guards: Guards, read: Read, read_python: ReadPython) -> None:
@@ -63,12 +63,15 @@ class Commands:
         self._programs: list[tuple[str, frozenset[str]]] = []
 
     def extend(self, found: Iterable[EnvSetting]) -> None:
-        """What was found elsewhere is set here, if this command runs."""
+        """Add settings found elsewhere, for the case that this command runs."""
         guarded = self._guards.decide(None)
         self.found.extend(replace(one, guarded=one.guarded or guarded) for one in found)
 
     def finished(self) -> list[EnvSetting]:
-        """What was found; the variables of a program that is also started without them, to compare, are brief."""
+        """Return the settings found.
+
+        Those of a program that is also started without them, for comparison, are brief.
+        """
         compared = {
             variable
             for started, variables in self._programs
@@ -81,7 +84,7 @@ class Commands:
         ]
 
     def assign_within(self, word: Word) -> None:
-        """What the substitutions in `word` run and assign."""
+        """Process the command substitutions and assignments inside `word`."""
         for text, line, column in word.inner:
             self.extend(self._read(text, line, column))
         for name, value in word.sets:
@@ -93,7 +96,7 @@ class Commands:
     def run(self, words: list[Word], targets: list[Word], wrappers: int = 0) -> None:
         """Run the command `words`, whose output goes to `targets`.
 
-        `wrappers` is how many commands that run another, such as `env`, stood before it.
+        `wrappers` counts the commands that run another, such as `env`, before it.
         """
         words = self._guards.take_keywords(words)
         if not words or wrappers > _DEEPEST:
@@ -152,7 +155,7 @@ class Commands:
                     self.nested(word, word.text)
 
     def _unset(self, name: str) -> None:
-        """The variable `name` has no value from here on; what was exported before is taken back, if nothing decides."""
+        """Clear the variable `name`. An earlier export of it is withdrawn, unless a condition decides."""
         self.known.pop(name, None)
         self._exported.discard(name)
         if not self._guards.decide(None):
@@ -198,7 +201,7 @@ class Commands:
             self._exports_all = False
 
     def env(self, args: list[Word], targets: list[Word], wrappers: int) -> None:
-        """`env` and its like: assignments, then a command."""
+        """Run `env` and similar commands: assignments, then a command."""
         rest = list(args)
         while rest:
             word = rest[0]
@@ -220,7 +223,7 @@ class Commands:
         self.run(rest, targets, wrappers)
 
     def nested(self, word: Word, text: str) -> None:
-        """`word` holds the commands `text` for a shell within this one."""
+        """Run the commands `text`, written in `word`, in a nested shell."""
         plain = word.raw.strip("\"'")
         exact = plain == text
         line, column = word.span.line, word.span.column + (1 if word.quoted else 0)
@@ -229,12 +232,12 @@ class Commands:
             self.found.append(replace(one, span=span, guarded=one.guarded or self._guards.decide(one.variable)))
 
     def set_by(self, word: Word, how: str) -> None:
-        """The assignment `word` reaches some process."""
+        """Add the assignment `word`, which reaches some process."""
         name, value = pair(word)
         self.add(name, value, word, how, word.fleeting)
 
     def add(self, name: str, value: str | None, word: Word, how: str, fleeting: Fleeting | None = None) -> None:
-        """The variable `name` is set at `word`, if it is of interest."""
+        """Add the variable `name`, set at `word`, if it is of interest."""
         if is_watched(name):
             guarded = self._guards.decide(name)
             self.found.append(
@@ -252,7 +255,7 @@ class Commands:
 
 
 def _program_started(words: list[Word]) -> str | None:
-    """The script or module that the command starts with Python, or on its devices with a launcher; None for neither."""
+    """Return the script or module started by Python or a launcher such as torchrun; None for any other command."""
     texts = [word.text or "" for word in words]
     name = texts[0].rpartition("/")[2]
     if name in _LAUNCHERS:

@@ -1,4 +1,4 @@
-"""Shell control flow to whether a command runs for certain: blocks, `&&` after a test, `||` after what may fail."""
+"""Shell control flow: is a command certain to run? Tracks blocks, `&&` after a test, `||` after what may fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TESTS = frozenset({"[", "[[", "test", "((", "grep", "command", "which", "type",
 
 
 class Guards:
-    """What decides over the commands of one script, as they are read in order."""
+    """The conditions over the commands of one script, which are read in order."""
 
     def __init__(self) -> None:
         self._blocks: list[str | None] = []
@@ -24,7 +24,7 @@ class Guards:
         self._condition = ""
 
     def join(self, operator: str, words: list[Word]) -> None:
-        """`operator` ends the command `words`: what does that say of the next one?"""
+        """Process `operator`, which ends the command `words`: it may make the next command conditional."""
         raw = " ".join(word.raw for word in words)
         first = next((word.text or "" for word in words), "")
         bare = [word for word in words if word.text not in {"!", "if", "elif"}]
@@ -37,12 +37,12 @@ class Guards:
             self._before = None
 
     def decide(self, name: str | None) -> bool:
-        """Whether a test decides over the command to come; one that asks for the variable `name` alone does not."""
+        """Return whether a test decides over the next command; a test for the variable `name` alone does not count."""
         tests = [*self._blocks, self._before]
         return self._case_depth > 0 or any(test is not None and not _is_absence(test, name) for test in tests)
 
     def take_keywords(self, words: list[Word]) -> list[Word]:
-        """Takes keywords off the front, and keeps count of the blocks they open and close."""
+        """Remove keywords from the front of a command, and track the blocks that they open and close."""
         words = words[:_MOST_WORDS]
         while (
             words
@@ -79,7 +79,7 @@ class Guards:
 
 
 def _is_absence(test: str, name: str | None) -> bool:
-    """Whether `test` only asks whether the variable `name` has a value yet."""
+    """Return whether `test` only tests that the variable `name` is unset."""
     if name is None or not re.search(rf"\b{re.escape(name)}\b", test):
         return False
     return bool(re.search(r"(?:^|\s)(?:-z|-n|-v|!)\s", test))

@@ -1,4 +1,4 @@
-"""Options of a program to what it hands on: `docker run -e X=1`, `mpirun -x X=1`, `--export=X=1`, `bash -c "..."`."""
+"""Options that pass variables on: `docker run -e X=1`, `mpirun -x X=1`, `--export=X=1`, `bash -c "..."`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SHELL_OPTION = re.compile(r"-\w*c|--wrap(?:=(.*))?|--command(?:=(.*))?", re.DOT
 
 
 class HandedOn:
-    """Reads the options of one command after the other for `commands`."""
+    """Reads the options of commands, one after the other, for `commands`."""
 
     def __init__(self, commands: Commands, guards: Guards) -> None:
         self._commands = commands
         self._guards = guards
 
     def read(self, name: str, args: list[Word]) -> None:
-        """Options that hand variables on to what the command starts, or a whole command line."""
+        """Read the options that pass variables, or a whole command line, to what the command starts."""
         before = len(self._commands.found)
         self._read_options(name, args)
         if name in _CONTAINERS and any(word.text == "run" for word in args[:2]):
@@ -77,14 +77,14 @@ class HandedOn:
                 return
 
     def _several(self, word: Word, text: str | None, how: str) -> None:
-        """`A=1`, or a list of them as `--export=ALL,A=1,B=2` has."""
+        """Read `A=1`, or a list such as `--export=ALL,A=1,B=2`."""
         for part in (text or "").split(","):
             name, equals, value = part.partition("=")
             if equals and not self._hands_on(name, word):
                 self._commands.add(name.strip("\"' "), value.strip("\"'"), word, how, word.fleeting)
 
     def _hands_on(self, name: str, word: Word) -> bool:
-        """Whether `word` hands on what the script has set before, as in `-e X="$X"`: that is no second setting."""
+        """Return whether `word` only passes on what the script has set before, as `-e X="$X"` does."""
         same = re.search(
             rf"\b{re.escape(name)}=[\"']?\$(?:{re.escape(name)}|\{{{re.escape(name)}\}})[\"']?(?:,|$)", word.raw
         )
@@ -92,7 +92,7 @@ class HandedOn:
 
 
 def _kept_by(setting: EnvSetting, mounts: list[str]) -> EnvSetting:
-    """`setting` of a container that is run with `mounts`: a folder in its own scratch space is gone with it."""
+    """Return `setting` of a container run with `mounts`; a folder in its own scratch space is marked as fleeting."""
     top = SCRATCH.match(setting.value or "")
     if setting.variable not in CACHE_FOLDERS or top is None or any(top[0].rstrip("/") in mount for mount in mounts):
         return setting

@@ -1,4 +1,4 @@
-"""What a shell prints to a file that a later shell or CI step reads its environment from: `echo X=1 >> $GITHUB_ENV`."""
+"""Settings that a shell prints to a file which a later shell or CI step reads: `echo X=1 >> $GITHUB_ENV`."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _PASSED = frozenset({"then", "else", "!", "time"})
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The words of an `echo` or `printf`, and whether a test decides over it."""
+    """The words of an `echo` or `printf`; `guarded` if a test decides over it."""
 
     words: Sequence[Word]
     guarded: bool
 
 
 class Groups:
-    """What the commands between `{` and `}`, `(` and `)`, `do` and `done` print."""
+    """The output of commands grouped by `{` and `}`, `(` and `)`, `do` and `done`."""
 
     def __init__(self) -> None:
         self._open: list[list[Printed]] = [[]]
 
     def begin(self) -> None:
-        """A group opens."""
+        """Open a group."""
         self._open.append([])
 
     def end(self) -> list[Printed]:
-        """The innermost group closes; what was printed in it."""
+        """Close the innermost group and return its output."""
         if len(self._open) == 1:
             return []
         printed = self._open.pop()
@@ -53,7 +53,7 @@ class Groups:
         return printed
 
     def add(self, words: Sequence[Word], *, guarded: bool) -> list[Printed]:
-        """The command `words` ended: what it, or the group that it closes, printed."""
+        """Process the end of the command `words`; return its output, or that of the group that it closes."""
         rest = list(words)
         printed: list[Printed] = []
         while rest and not rest[0].quoted and rest[0].text in _OPENS | _CLOSES | _PASSED:
@@ -69,12 +69,12 @@ class Groups:
 
 
 def is_environment_file(word: Word) -> bool:
-    """Whether `word` names a file of variables."""
+    """Return whether `word` names a file of variables."""
     return _ENVIRONMENT_FILE.search(word.raw.strip("\"'")) is not None
 
 
 def read_printed(printed: Iterable[Printed], targets: Iterable[Word]) -> Iterator[EnvSetting]:
-    """The settings in what is printed to `targets`, where one is a file of variables."""
+    """Yield the settings printed to `targets`, if one of these is a file of variables."""
     if not any(map(is_environment_file, targets)):
         return
     for one in printed:
@@ -85,14 +85,14 @@ def read_printed(printed: Iterable[Printed], targets: Iterable[Word]) -> Iterato
 
 
 def announced(args: Iterable[Word]) -> Iterator[tuple[str, str, Word]]:
-    """Names and values that CI takes from the output of a step: `echo "##vso[task.setvariable variable=X]1"`."""
+    """Yield names and values that CI reads from the output: `echo "##vso[task.setvariable variable=X]1"`."""
     for word in args:
         for match in _SETS_VARIABLE.finditer(word.text or word.raw):
             yield match[1] or match[3], match[2] or match[4], word
 
 
 def read_assignments(text: str, line: int, how: str) -> Iterable[EnvSetting]:
-    """The settings of lines of the form `X=1` or `export X=1`, which begin at `line`."""
+    """Return the settings of lines such as `X=1` or `export X=1`, which begin at `line`."""
     for number, content in enumerate(text.splitlines(), line):
         match = re.match(
             r"\s*(?:export\s+|set\s+-g?x\s+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"]*\"|'[^']*'|[^#\s]*)", content

@@ -30,9 +30,9 @@ KEYWORDS = frozenset(
 
 @dataclass(slots=True)
 class Word:
-    """One word: `raw` as written, `text` with quotes removed and known variables filled in, None if not all known.
+    """One word: `raw` as written; `text` without quotes and with known variables filled in, None if not all are known.
 
-    `inner` are the command substitutions in it; `sets` what `${NAME:=value}` assigns.
+    `inner` are the command substitutions in it; `sets` are assignments by `${NAME:=value}`.
     """
 
     raw: str
@@ -46,7 +46,7 @@ class Word:
 
 @dataclass(slots=True)
 class Operator:
-    """`;`, `&&`, a redirection and so on; a line end is `newline`."""
+    """`;`, `&&`, a redirection and so on; the text of a line end is `newline`."""
 
     text: str
     span: Span
@@ -54,17 +54,20 @@ class Operator:
 
 @dataclass(slots=True)
 class HereDocument:
-    """What stands between `<<END` and `END`, and the place of its first line."""
+    """The text between `<<END` and `END`, and the line of its beginning."""
 
     text: str
     line: int
 
 
 class Lexer:
-    """Reads words one at a time, so that assignments seen before can fill in later ones."""
+    """Reads one word at a time, so that earlier assignments can fill in later words."""
 
     def __init__(self, text: str, line: int, column: int, known: Mapping[str, str | None]) -> None:
-        """`line` and `column` are where `text` begins; `known` the variables assigned so far, kept up by the caller."""
+        """`line` and `column` are where `text` begins.
+
+        `known` are the variables assigned so far; the caller updates it.
+        """
         self._text = text
         self._at = 0
         self._line = line
@@ -73,7 +76,7 @@ class Lexer:
         self._pending: list[tuple[str, bool]] = []
 
     def next(self) -> Word | Operator | HereDocument | None:
-        """The next piece; None at the end."""
+        """Return the next piece; None at the end."""
         self._blank()
         if self._at >= len(self._text):
             return None
@@ -230,7 +233,7 @@ class Lexer:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the parenthesis that opens at `at` closes, quotes aside."""
+    """Return the offset at which the parenthesis that opens at `at` closes; quotes are skipped."""
     depth = 0
     quote = ""
     while at < len(text):
@@ -252,7 +255,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def split(words: list[Word]) -> tuple[list[Word], list[Word]]:
-    """The assignments at the front of `words`, and the rest."""
+    """Return the assignments at the front of `words`, and the rest."""
     for position, word in enumerate(words):
         if not re.match(r"[A-Za-z_]\w*\+?=", word.raw):
             return words[:position], words[position:]
@@ -260,7 +263,7 @@ def split(words: list[Word]) -> tuple[list[Word], list[Word]]:
 
 
 def pair(word: Word) -> tuple[str, str | None]:
-    """Name and value of an assignment; None for a value that is not all known."""
+    """Return name and value of an assignment; None for a value that is not fully known."""
     match = ASSIGNMENT.match(word.raw)
     name = match[1] if match else word.raw
     if word.text is None:
@@ -269,7 +272,7 @@ def pair(word: Word) -> tuple[str, str | None]:
 
 
 def program(words: list[Word]) -> str:
-    """The name of the program that `words` run, its folder left out; nothing for none."""
+    """Return the name of the program that `words` run, without its folder; empty for none."""
     _, rest = split([word for word in words if word.text not in KEYWORDS])
     rest = [word for word in rest if word.text not in {"sudo", "env"} and not word.raw.startswith("-")]
     return (rest[0].text or "").rpartition("/")[2] if rest else ""

@@ -22,7 +22,10 @@ _VARIABLES = re.compile(r"env|environment|env[-_]vars|env_files|variables|set_?e
 
 
 def read_toml(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of `text`, in order; none when it does not parse. tomllib keeps no lines: they are looked up."""
+    """Return the settings of `text`, in order; none if it does not parse.
+
+    tomllib keeps no positions, so they are searched for.
+    """
     try:
         data = with_own_stack(tomllib.loads, text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -68,7 +71,7 @@ def _setting(name: str, value: object) -> EnvSetting:
 
 
 def _position(setting: EnvSetting, lines: list[str], used: set[tuple[int, int]]) -> Span | None:
-    """Where its name stands next, outside comments; None when it has a place already."""
+    """Return the span of the next occurrence of the name outside comments; None if it already has a span."""
     if setting.span.line:
         return None
     pattern = re.compile(rf"(?<!\w){re.escape(setting.variable)}(?!\w)")

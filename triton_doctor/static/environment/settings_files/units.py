@@ -1,4 +1,4 @@
-"""systemd units, supervisord.conf and Procfiles to settings: what a service runs, and with which variables."""
+"""systemd units, supervisord.conf and Procfiles to settings: the commands of services and their variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROCESS = re.compile(r"(?P<name>[\w\-]+):[ \t]*(?P<command>.+)")
 
 
 def read_unit(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of a unit of systemd, or of supervisord.conf."""
+    """Return the settings of a systemd unit or of supervisord.conf."""
     return tuple(_unit(text))
 
 
@@ -33,7 +33,7 @@ def _unit(text: str) -> Iterator[EnvSetting]:
         if line.lstrip()[:1] in ("#", ";", "["):
             continue
         option = _OPTION.match(line)
-        # What follows a backslash, or is indented, goes on with the option above it.
+        # A line after a backslash, or an indented one, continues the option above it.
         if option and (key == "" or not line[0].isspace()):
             key, start = option["key"].lower(), option.start("rest")
         else:
@@ -64,7 +64,7 @@ def _assignments(line: str, start: int, number: int) -> Iterator[EnvSetting]:
 
 
 def read_procfile(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of the commands of a Procfile."""
+    """Return the settings of the commands of a Procfile."""
     return tuple(
         setting
         for number, line in enumerate(text.split("\n"), 1)

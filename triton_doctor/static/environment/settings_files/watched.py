@@ -1,4 +1,4 @@
-"""Settings of a piece of text, wherever in a file that piece stands."""
+"""What all readers of settings files share: names of interest, quotes, and folders that do not last."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import re
 from triton_doctor.static.environment.setting import Fleeting
 from triton_doctor.variables import looks_like_triton, variables
 
-# Folders that a container has for itself, unless something is mounted there.
+# Folders private to a container, unless something is mounted there.
 SCRATCH = re.compile(r"/(?:tmp|var/tmp|dev/shm|run)(?:/|$)")
 
 
 def is_watched(name: str) -> bool:
-    """Whether a setting of `name` is of interest."""
+    """Return whether a setting of `name` is of interest."""
     return name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)
 
 
 def unquoted(text: str) -> str:
-    """`text` without the pair of quotes around it, and without spaces around those."""
+    """Return `text` without surrounding spaces and one pair of quotes."""
     text = text.strip()
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def fleeting_folder(name: str) -> Fleeting | None:
-    """Why a folder named after a shell variable or command substitution does not outlive the process or job."""
+    """Return why a folder named by a shell variable or command substitution does not outlive the process or job."""
     if name in {"$", "BASHPID"}:
         return Fleeting(why="named after the process id, so it is a new one in each process")
     if name == "RANDOM":

@@ -40,7 +40,7 @@ _BATCH_TEST = re.compile(r"\)?\s*@?(?:if|else)\b", re.IGNORECASE)
 
 
 def read_powershell(text: str, line: int = 1, column: int = 1) -> tuple[EnvSetting, ...]:
-    """The settings of a PowerShell script, or of a step in it; it begins at `line` and `column` of its file."""
+    """Return the settings of a PowerShell script, or of a step in it; it begins at `line` and `column` of its file."""
     if not _may_set(text):
         return ()
     code = blanked(text, _POWERSHELL_COMMENT)
@@ -69,13 +69,13 @@ def read_powershell(text: str, line: int = 1, column: int = 1) -> tuple[EnvSetti
 
 
 def _may_set(text: str) -> bool:
-    """Whether one of the patterns for PowerShell may be found in `text`."""
+    """Return whether one of the PowerShell patterns may match in `text`."""
     lowered = text.lower()
     return any(sign in lowered for sign in ("env:", "environment]", "setx"))
 
 
 def read_batch(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of a .bat or .cmd file."""
+    """Return the settings of a .bat or .cmd file."""
     return tuple(_batch(text))
 
 
@@ -106,13 +106,13 @@ def _batch(text: str) -> Iterator[EnvSetting]:
 
 
 def _literal(value: str, sigil: str) -> str | None:
-    """`value` without its quotes; None where it holds a variable, which `sigil` begins."""
+    """Return `value` without its quotes; None if it contains a variable, which begins with `sigil`."""
     text = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
     return None if sigil in text and not value.startswith("'") else text
 
 
 def _is_absence(test: str, name: str) -> bool:
-    """Whether `test` only asks whether the variable `name` has a value yet."""
+    """Return whether `test` only tests that the variable `name` is unset."""
     if not re.search(rf"\b{re.escape(name)}\b", test, re.IGNORECASE):
         return False
     return bool(re.search(r"-not\b|!|\bnot\s+defined\b|==\s*\"\"", test, re.IGNORECASE))

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 _DEEPEST = 60
-# How a setting is made that is no part of a command.
+# The form of a setting that is not part of a command.
 _BY_KEY = "env"
-# What one node sets is read for that many containers that share it by aliases.
+# Aliases can share a node: read its settings for at most so many containers.
 _MOST_CONTEXTS = 32
-# Where a variable's name is a key, but nothing is set.
+# Keys below which names of variables set nothing.
 _NO_SETTINGS = frozenset(
     {"matrix", "inputs", "outputs", "secrets", "parameters", "on", "needs", "strategy", "labels", "annotations"}
 )
@@ -59,7 +59,7 @@ _COMMANDS = frozenset(
         "sh",
     ]
 )
-# A job or step that only runs when somebody asks for it.
+# A condition on a job or step that a user has to switch on.
 _SWITCH = re.compile(r"\binputs\.|\bvars\.|\benv\.|debug|\$\w", re.IGNORECASE)
 _ASSIGNMENTS = re.compile(r"\s*([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\$\{\{.*?\}\}|[^\s]*)")
 _REFERENCE = re.compile(r"\$\{\{\s*([\w.]+)|\$\(?\{?([\w.]+)(?::?-([^}]*))?")
@@ -67,7 +67,7 @@ _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of every document in `text`, in order of lines; of none that does not parse."""
+    """Return the settings of every document in `text`, in order of lines; none of a document that does not parse."""
     lines = text.split("\n")
     found: list[EnvSetting] = []
     try:
@@ -82,7 +82,7 @@ def read_yaml(text: str) -> tuple[EnvSetting, ...]:
 
 
 def _is_too_deep(text: str) -> bool:
-    """Whether composing nodes would recurse so deep that libyaml, written in C, ends the process."""
+    """Return whether composing nodes would recurse so deeply that libyaml, written in C, ends the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -125,7 +125,7 @@ class _Document:
                 pass
 
     def _is_new(self, node: yaml.Node, keys: tuple[str, ...], mounts: list[tuple[str, bool]]) -> bool:
-        """Whether `node` was not walked yet in such a place: aliases lead to one node along any number of paths."""
+        """Return whether `node` is visited for the first time in this context: aliases may reach it on many paths."""
         contexts = self._walked.setdefault(id(node), set())
         context = (self._is_command(keys), tuple(mounts))
         if context in contexts or len(contexts) == _MOST_CONTEXTS:
@@ -137,7 +137,7 @@ class _Document:
         fields = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         condition = fields.get("if")
         guarded = isinstance(condition, yaml.ScalarNode) and _SWITCH.search(condition.value) is not None
-        # The `env` of a step reaches its own command alone.
+        # The `env` of a step applies to its own command only.
         is_step = keys[-1:] == ("steps",) and "env" in fields and isinstance(fields.get("run"), yaml.ScalarNode)
         before = set(self._found)
         self._fields(node, fields, keys, mounts)
@@ -178,7 +178,7 @@ class _Document:
         return bool(keys) and keys[-1] in _COMMANDS
 
     def _listed(self, node: yaml.ScalarNode, mounts: list[tuple[str, bool]]) -> None:
-        """`- X=1`, or `A=1 B=2` in one text."""
+        """Read `- X=1`, or `A=1 B=2` in one text."""
         if not re.match(r"\s*[A-Za-z_]\w*=", node.value):
             return
         for match in _ASSIGNMENTS.finditer(node.value):
@@ -228,7 +228,7 @@ class _Document:
 
 
 def replace_value(node: yaml.ScalarNode, value: str) -> yaml.ScalarNode:
-    """`node` as if only `value` stood there."""
+    """Return `node` as if it held only `value`."""
     return yaml.ScalarNode(node.tag, value, node.start_mark, node.end_mark, style=node.style)
 
 
@@ -242,14 +242,17 @@ def _holds_variables(key: str) -> bool:
 
 
 def _without_expressions(text: str) -> str:
-    """`${{ a || b }}` would read as shell operators: kept as wide as it was."""
+    """Blank out expressions such as `${{ a || b }}`, which would read as shell operators; the width stays."""
     return re.sub(
         r"\$\{\{.*?\}\}", lambda found: "${" + re.sub(r"\W", "_", found[0][3:-2])[: len(found[0]) - 3] + "}", text
     )
 
 
 def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
-    """Its text; None where it is a reference without a default. YAML's own true is what Triton is given as "true"."""
+    """Return the text, None for a reference without a default, and why a folder so named does not last.
+
+    YAML's true becomes "true", as Triton receives it.
+    """
     text = node.value
     if node.style is None and text.lower() in {"null", "~", ""}:
         return (None if text else ""), None
@@ -265,7 +268,7 @@ def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
 
 
 def read_json(text: str) -> tuple[EnvSetting, ...]:
-    """The settings of `text`. JSON is YAML, but for tabs and the comments that editors allow."""
+    """Return the settings of `text`. JSON is YAML, except for tabs and the comments that editors allow."""
     lines = []
     for line in text.replace("\t", " ").split("\n"):
         stripped = line.lstrip()

@@ -1,4 +1,4 @@
-"""A YAML mapping to the folders that a container is given, and whether what lies in them outlives it."""
+"""The folders that a YAML mapping mounts into a container, and whether their contents outlive it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_mounts(node: yaml.MappingNode) -> Iterator[tuple[str, bool]]:
-    """Folders that a container is given from outside, and whether they outlive it."""
+    """Yield the folders mounted into a container, and whether they outlive it."""
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.SequenceNode):
             continue
@@ -30,7 +30,7 @@ def read_mounts(node: yaml.MappingNode) -> Iterator[tuple[str, bool]]:
 
 
 def lost_with_container(folder: str, mounts: list[tuple[str, bool]]) -> Fleeting | None:
-    """Why `folder` is gone when the container is; None where it is kept or where that cannot be told."""
+    """Return why `folder` is lost with the container; None if it is kept or if that is not known."""
     for mount, kept in mounts:
         target = mount.rstrip("/")
         if folder == target or folder.startswith(f"{target}/"):

@@ -1,4 +1,4 @@
-"""A library to the outcome of a scan; what still stands of the results before is taken over."""
+"""Runs the rules over a database and combines the results; results of the last scan that are still valid are reused."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ Judge: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 
 
 class Find(Protocol):
-    """How rules are looked for."""
+    """Runs rules on a part of a project."""
 
     def __call__(
         self, project: Project, path: str, *, codes: frozenset[str]
     ) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
-        """Find what the rules of `codes` say of `project`, the part about `path`, and what stays undecided there."""
+        """Return the findings of the rules `codes` in `project`, the part about `path`, and its
+        undecided constexprs.
+        """
         ...
 
 
 def analyze(
-    library: Database,
+    database: Database,
     settings: Settings,
     cwd: Path,
     before: ScanResult,
@@ -45,23 +47,23 @@ def analyze(
     *,
     rules: Collection[str],
     find: Find,
-    asked: frozenset[str] | None,
+    report_paths: frozenset[str] | None,
     on_progress: Callable[[int], None],
     weigh: Judge | None,
 ) -> tuple[ScanResult, Result]:
-    """What the scan comes to, and what it finds once `weigh` has looked at it.
+    """Return the result of the scan, and what to report of it after `weigh` has processed the findings.
 
-    `rules` are the codes of all checks; `find` gives the findings of those selected in the part of a project.
+    `rules` are the codes of all checks; `find` runs the selected ones on a part of the project.
     """
     codes = frozenset(code for code in rules if is_selected(code, select=settings.select, ignore=settings.ignore))
-    project = empty_project(library, settings, cwd)
-    inquiry = Analysis(project, library, partial(find, codes=codes), before, changes, asked)
-    shares, answers = run_analysis(inquiry, on_progress, alone=weigh is not None)
-    outcome = ScanResult(frozenset(rules), shares.by_path, answers)
-    result = combine_results(outcome.results(), asked)
+    project = empty_project(database, settings, cwd)
+    analysis = Analysis(project, database, partial(find, codes=codes), before, changes, report_paths)
+    summaries, file_results = run_analysis(analysis, on_progress, alone=weigh is not None)
+    scan_result = ScanResult(frozenset(rules), summaries.by_path, file_results)
+    result = combine_results(scan_result.results(), report_paths)
     assert result is not None, "every file that a report needs was checked"
     if weigh is not None:
-        weighed = weigh(with_all_launches(project, shares), result.found)
+        weighed = weigh(with_all_launches(project, summaries), result.found)
         chosen = (one for one in weighed if is_selected(one.code, select=settings.select, ignore=settings.ignore))
         result = result._replace(found=tuple(chosen))
-    return outcome, result
+    return scan_result, result

@@ -1,4 +1,4 @@
-"""Each file to what is found in it, over the part of the project that is about that file."""
+"""One file to its findings, over the part of the project that is about that file."""
 
 from __future__ import annotations
 
@@ -21,83 +21,105 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Changes, Dependencies
-    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.project.project import Project, SupportsBool
 
 
 class Analysis(NamedTuple):
-    """What is to be found: by `find`, in `library`, where what is in `before` may stand after `changes`.
+    """The inputs of an analysis.
 
-    `find` gives the findings of the part of a project about a path, and the constexprs that stay undecided there.
-    `project` has no files yet. `asked` are the files to report on, None for all.
+    `find` runs the rules on a part of the project and gives findings and undecided constexprs.
+
+    Results in `before` are reused where `changes` do not affect them. `project` has no files yet. `report_paths` are
+    the files to report on, None for all.
     """
 
     project: Project
-    library: Database
+    database: Database
     find: Callable[[Project, str], tuple[tuple[Finding, ...], tuple[Undecided, ...]]]
     before: ScanResult
     changes: Changes
-    asked: frozenset[str] | None = None
+    report_paths: frozenset[str] | None = None
 
 
 class TrackedVariables(Container[str]):
-    """Which variables some file sets; it notes which it was asked of, and what it said."""
+    """The variables that some file sets. Records each lookup and its result."""
 
     def __init__(self, there: Container[str]) -> None:
-        """Nothing is asked yet."""
+        """`there` are the variables that some file sets."""
         self._there = there
-        self.asked: set[tuple[str, bool]] = set()
+        self.lookups: set[tuple[str, bool]] = set()
 
     def __contains__(self, variable: object) -> bool:
         found = variable in self._there
-        self.asked.add((str(variable), found))
+        self.lookups.add((str(variable), found))
         return found
 
 
-def analyze_files(inquiry: Analysis, shares: FileSummaries, paths: Iterable[str]) -> dict[str, FileResult]:
-    """The answers about those of the files at `paths` that a report needs; what still stands is taken over."""
-    launchers = shares.launchers()
-    needed = needed_paths(shares.by_path, inquiry.asked)
-    answers = {}
+class TrackedFlag:
+    """A fact about the project that records its own lookup. `result` is None until it is looked up."""
+
+    def __init__(self, fact: SupportsBool) -> None:
+        """`fact` is the fact itself."""
+        self._fact = fact
+        self.result: bool | None = None
+
+    def __bool__(self) -> bool:
+        self.result = bool(self._fact)
+        return self.result
+
+
+def analyze_files(analysis: Analysis, summaries: FileSummaries, paths: Iterable[str]) -> dict[str, FileResult]:
+    """Return the results of those of `paths` that a report needs; valid earlier results are reused."""
+    launchers = summaries.launchers()
+    needed = needed_paths(summaries.by_path, analysis.report_paths)
+    file_results = {}
     for path in paths:
         from_where = launchers.get(path, ())
-        kept = inquiry.before.answers.get(path)
-        if kept is None or not _stands(kept, path, from_where, shares, inquiry.changes):
+        kept = analysis.before.file_results.get(path)
+        if kept is None or not _is_current(kept, path, from_where, summaries, analysis):
             if path not in needed:
                 continue
-            kept = _analyze_file(inquiry, shares, path, from_where)
-        answers[path] = kept
-    return answers
+            kept = _analyze_file(analysis, summaries, path, from_where)
+        file_results[path] = kept
+    return file_results
 
 
-def _stands(kept: FileResult, path: str, launchers: tuple[str, ...], shares: FileSummaries, changes: Changes) -> bool:
+def _is_current(
+    kept: FileResult, path: str, launchers: tuple[str, ...], summaries: FileSummaries, analysis: Analysis
+) -> bool:
+    changes = analysis.changes
     return (
         path not in changes.paths
         and kept.launchers == launchers
-        and all((variable in shares.variables) == there for variable, there in kept.variables)
-        and all(shares.start_as_before(launcher, path) for launcher in launchers)
-        and kept.dependencies.stands(changes)
+        and all((variable in summaries.variables) == there for variable, there in kept.variables)
+        and all(summaries.starts_are_unchanged(launcher, path) for launcher in launchers)
+        and kept.dependencies.hold_after(changes)
+        and (kept.has_programs is None or kept.has_programs == bool(analysis.project.has_programs))
     )
 
 
-def _analyze_file(inquiry: Analysis, shares: FileSummaries, path: str, launchers: tuple[str, ...]) -> FileResult:
+def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launchers: tuple[str, ...]) -> FileResult:
     starting = [
         one
         for launcher in launchers
-        for one in shares.launches(launcher)
+        for one in summaries.launches(launcher)
         if any(kernel.path == path for kernel in one.kernels)
     ]
-    variables = TrackedVariables(shares.variables)
-    project = replace(inquiry.project, set_anywhere=variables)
+    variables = TrackedVariables(summaries.variables)
+    has_programs = TrackedFlag(analysis.project.has_programs)
+    project = replace(analysis.project, set_anywhere=variables, has_programs=has_programs)
 
     def find() -> tuple[tuple[Finding, ...], tuple[Undecided, ...], Dependencies]:
-        own = project_part(project, inquiry.library, path, starting)
-        return *inquiry.find(own, path), own.modules.dependencies()
+        own = project_part(project, analysis.database, path, starting)
+        return *analysis.find(own, path), own.modules.dependencies()
 
     try:
         found, undecided, dependencies = with_own_stack(find)
-        unreadable = tuple(inquiry.library.unreadable_among({path, *dependencies.files}))
+        unreadable = tuple(analysis.database.unreadable_among({path, *dependencies.files}))
     except RecursionError as error:
-        modules = TrackedModules(inquiry.library)
+        modules = TrackedModules(analysis.database)
         modules.source(path)
         found, undecided, dependencies, unreadable = (), (), modules.dependencies(), (explain_unreadable(path, error),)
-    return FileResult(found, undecided, unreadable, launchers, frozenset(variables.asked), dependencies)
+    return FileResult(
+        found, undecided, unreadable, launchers, frozenset(variables.lookups), has_programs.result, dependencies
+    )

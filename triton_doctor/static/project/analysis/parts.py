@@ -1,13 +1,15 @@
-"""A library to projects: the whole of a scan, or the part of it that one file's findings are about."""
+"""Builds projects from a database: the whole of a scan, or the part that one file's findings are about."""
 
 from __future__ import annotations
 
 import fnmatch
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from triton_doctor.settings import DEMONSTRATIONS
 from triton_doctor.static.project.analysis.summaries import FileSummaries, summarize_files
+from triton_doctor.static.project.calls.trials import PROGRAM_KERNELS
 from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.project.database.kernel_mentions import find_mentions
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
@@ -16,7 +18,7 @@ from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
 
     from triton_doctor.settings import Settings
@@ -26,18 +28,45 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch
 
 
-def empty_project(library: Database, settings: Settings, cwd: Path) -> Project:
-    """A project of no files yet, as `settings` see it."""
-    modules = TrackedModules(library)
+class ProgramKernels:
+    """Whether a kernel of `database` is in a file that is no test, no demonstration and no trial of its kernels.
+
+    The files are read by path, up to the first such file.
+    """
+
+    def __init__(self, database: Database, tests: Container[str], demonstrations: Container[str]) -> None:
+        """Start without reading any file."""
+        self._database = database
+        self._left_out = (tests, demonstrations)
+
+    def __bool__(self) -> bool:
+        return self._are_there
+
+    @cached_property
+    def _are_there(self) -> bool:
+        database = self._database
+        for path in database.subjects():
+            if database.is_code(path) and not any(path in one for one in self._left_out):
+                has_kernels: bool | None = database.query(path, PROGRAM_KERNELS, "")
+                if has_kernels:
+                    return True
+        return False
+
+
+def empty_project(database: Database, settings: Settings, cwd: Path) -> Project:
+    """Return a project without files, configured by `settings`."""
+    modules = TrackedModules(database)
+    is_default = settings.demonstrations == DEMONSTRATIONS
+    tests = PathPatterns(settings.root, settings.tests, cwd)
+    demonstrations = PathPatterns(settings.root, settings.demonstrations, cwd, names_root=is_default)
     return Project(
         scope=(),
         modules=modules,
         names=Resolver(modules),
-        tests=PathPatterns(settings.root, settings.tests, cwd),
-        demonstrations=PathPatterns(
-            settings.root, settings.demonstrations, cwd, names_root=settings.demonstrations == DEMONSTRATIONS
-        ),
-        recognizes_trials=settings.demonstrations == DEMONSTRATIONS,
+        tests=tests,
+        demonstrations=demonstrations,
+        recognizes_trials=is_default,
+        has_programs=ProgramKernels(database, tests, demonstrations),
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,
@@ -45,65 +74,68 @@ def empty_project(library: Database, settings: Settings, cwd: Path) -> Project:
 
 
 def whole_project(
-    library: Database, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
+    database: Database, settings: Settings, cwd: Path, on_progress: Callable[[int], None] = lambda done: None
 ) -> Project:
-    """All kernels and launches of `library` as one project, as `settings` see it."""
+    """Return one project with all kernels and launches of `database`, configured by `settings`."""
     return with_all_launches(
-        empty_project(library, settings, cwd), summarize_files(library, {}, NO_CHANGES, on_progress)
+        empty_project(database, settings, cwd), summarize_files(database, {}, NO_CHANGES, on_progress)
     )
 
 
 def parts_about(
     project: Project,
-    library: Database,
+    database: Database,
     pattern: str,
     before: ScanResult,
     changes: Changes,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Project]:
-    """The part of `project`, which has no files yet, about each file with a kernel whose name matches `pattern`.
+    """Yield the part of `project` about each file with a kernel whose name matches `pattern`.
 
-    What stands of the results `before` is not worked out again; without it, only files that may launch the kernel are
-    read, if `pattern` is its name.
+    `project` has no files yet. Valid results in `before` are reused. Without any, and if `pattern` is a plain name,
+    only files that may launch that kernel are read.
     """
-    shares = FileSummaries(library, before.shares, changes)
-    is_cold = not before.shares
-    paths = find_mentions(library, pattern) if is_cold and pattern.isidentifier() else library.subjects()
+    summaries = FileSummaries(database, before.summaries, changes)
+    is_cold = not before.summaries
+    paths = find_mentions(database, pattern) if is_cold and pattern.isidentifier() else database.subjects()
     for done, path in enumerate(paths, start=1):
-        shares.add(path)
+        summaries.add(path)
         on_progress(done)
-    shares.add_launchers()
-    launchers = shares.launchers()
-    for home, share in sorted(shares.by_path.items()):
-        if fnmatch.filter(share.kernels, pattern):
+    summaries.add_launchers()
+    launchers = summaries.launchers()
+    for home, summary in sorted(summaries.by_path.items()):
+        if fnmatch.filter(summary.kernels, pattern):
             starting = [
                 one
                 for launcher in launchers.get(home, ())
-                for one in shares.launches(launcher)
+                for one in summaries.launches(launcher)
                 if any(kernel.path == home for kernel in one.kernels)
             ]
-            yield project_part(replace(project, set_anywhere=shares.variables), library, home, starting)
+            yield project_part(replace(project, set_anywhere=summaries.variables), database, home, starting)
 
 
-def with_all_launches(project: Project, shares: FileSummaries) -> Project:
-    """`project` with all the kernels and launches of `shares`."""
+def with_all_launches(project: Project, summaries: FileSummaries) -> Project:
+    """Return `project` with all kernels and launches of `summaries`."""
     return replace(
         project,
-        scope=tuple(path for path, share in shares.by_path.items() if share.kernels),
-        launches=tuple(one for path in shares.by_path for one in shares.launches(path) if one.kernels),
-        set_anywhere=shares.variables,
+        scope=tuple(path for path, summary in summaries.by_path.items() if summary.kernels),
+        launches=tuple(one for path in summaries.by_path for one in summaries.launches(path) if one.kernels),
+        set_anywhere=summaries.variables,
     )
 
 
-def project_part(project: Project, library: Database, path: str, launches: Iterable[LinkedLaunch]) -> Project:
-    """The part of `project` that is about the file at `path`, whose kernels `launches` start; it asks anew."""
-    modules = TrackedModules(library)
-    environment = library.environment(path)
+def project_part(project: Project, database: Database, path: str, launches: Iterable[LinkedLaunch]) -> Project:
+    """Return the part of `project` about the file at `path`, whose kernels `launches` start.
+
+    It tracks its own dependencies.
+    """
+    modules = TrackedModules(database)
+    environment = database.environment(path)
     if environment is not None:
         environment = replace(environment, for_tests=environment.for_tests or path in project.tests)
     return replace(
         project,
-        scope=(path,) if library.is_code(path) else (),
+        scope=(path,) if database.is_code(path) else (),
         modules=modules,
         names=Resolver(modules),
         launches=tuple(launches),

@@ -1,4 +1,4 @@
-"""Each file's share of a scan: its kernels, what it sets, and which kernels its launches start."""
+"""The summary of each file: its kernels, the variables that it sets, and the kernels that its launches start."""
 
 from __future__ import annotations
 
@@ -20,56 +20,56 @@ if TYPE_CHECKING:
 
 
 class FileSummaries:
-    """The shares of the files of `library`, by path; one of `kept` that still stands after `changes` is taken over.
+    """The summaries of the files of `database`, by path. Those of `kept` that are valid after `changes` are reused.
 
-    `anew` are the paths of the others.
+    `recomputed` are the paths of the others.
     """
 
-    def __init__(self, library: Database, kept: Mapping[str, FileSummary], changes: Changes) -> None:
-        """Nothing is worked out yet."""
-        self._library = library
+    def __init__(self, database: Database, kept: Mapping[str, FileSummary], changes: Changes) -> None:
+        """Start without summaries; `add` adds one."""
+        self._database = database
         self._kept = kept
         self._changes = changes
         self._linked: dict[str, tuple[LinkedLaunch, ...]] = {}
         self.by_path: dict[str, FileSummary] = {}
-        self.anew: set[str] = set()
+        self.recomputed: set[str] = set()
 
     def add(self, path: str) -> None:
-        """Work out the share of the file at `path`, or take it over."""
+        """Compute the summary of the file at `path`, or reuse it."""
         kept = self._kept.get(path)
-        if kept is not None and path not in self._changes.paths and kept.dependencies.stands(self._changes):
+        if kept is not None and path not in self._changes.paths and kept.dependencies.hold_after(self._changes):
             self.by_path[path] = kept
         else:
-            self.by_path[path] = self._share(path)
-            self.anew.add(path)
+            self.by_path[path] = self._summarize(path)
+            self.recomputed.add(path)
 
     def add_launchers(self) -> None:
-        """Add the files that may launch a kernel of those that were added, and are no subjects themselves."""
-        kernels = [(last_name(path), name) for path, share in self.by_path.items() for name in share.kernels]
-        for path in self._library.launchers(kernels):
+        """Add the files that are no subjects themselves, but may launch a kernel of the files added so far."""
+        kernels = [(last_name(path), name) for path, summary in self.by_path.items() for name in summary.kernels]
+        for path in self._database.launchers(kernels):
             self.add(path)
 
-    def take(self, others: Mapping[str, FileSummary], anew: Iterable[str]) -> None:
-        """Take over what somebody else worked out."""
+    def merge(self, others: Mapping[str, FileSummary], recomputed: Iterable[str]) -> None:
+        """Add summaries that another process computed."""
         self.by_path.update(others)
-        self.anew.update(anew)
+        self.recomputed.update(recomputed)
 
     @cached_property
     def variables(self) -> frozenset[str]:
         """The variables that some file sets."""
-        return frozenset[str]().union(*(share.sets for share in self.by_path.values()))
+        return frozenset[str]().union(*(summary.sets for summary in self.by_path.values()))
 
     def launchers(self) -> dict[str, tuple[str, ...]]:
-        """The files that launch the kernels of each file, by path."""
+        """Return, for each file, the files that launch its kernels, by path."""
         found: dict[str, list[str]] = {}
         for path in sorted(self.by_path):
             for home in {home for kernels in self.by_path[path].starts for home, _ in kernels}:
                 found.setdefault(home, []).append(path)
         return {home: tuple(paths) for home, paths in found.items()}
 
-    def start_as_before(self, launcher: str, home: str) -> bool:
-        """Whether the launches in the file `launcher` that start kernels of the file `home` are what they were."""
-        if launcher not in self.anew:
+    def starts_are_unchanged(self, launcher: str, home: str) -> bool:
+        """Return whether the launches in `launcher` of kernels of `home` are the same as in the last scan."""
+        if launcher not in self.recomputed:
             return True
         kept = self._kept.get(launcher)
         if kept is None or launcher in self._changes.paths or kept.starts != self.by_path[launcher].starts:
@@ -78,44 +78,44 @@ class FileSummaries:
         return self._changes.paths.isdisjoint(path for kernels in started for path, _ in kernels)
 
     def launches(self, path: str) -> tuple[LinkedLaunch, ...]:
-        """The launches that the file at `path` makes, in order; those that no kernel was found for have none."""
+        """Return the launches in the file at `path`, in order. Those whose kernel was not found have no kernels."""
         if path not in self._linked:
             self._link(path)
         return self._linked[path]
 
-    def _share(self, path: str) -> FileSummary:
+    def _summarize(self, path: str) -> FileSummary:
         dependencies = self._link(path)
-        module = self._library.module(path) if self._library.is_code(path) else None
-        environment = self._library.environment(path)
+        module = self._database.module(path) if self._database.is_code(path) else None
+        environment = self._database.environment(path)
         return FileSummary(
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
-            unreadable=tuple(self._library.unreadable_among({path, *dependencies.files})),
+            unreadable=tuple(self._database.unreadable_among({path, *dependencies.files})),
             dependencies=dependencies,
         )
 
     def _link(self, path: str) -> Dependencies:
-        modules = TrackedModules(self._library)
-        module = modules.get(path) if self._library.is_code(path) else None
+        modules = TrackedModules(self._database)
+        module = modules.get(path) if self._database.is_code(path) else None
         self._linked[path] = link_launches(module, Resolver(modules)) if module is not None else ()
         return modules.dependencies()
 
 
 def summarize_files(
-    library: Database,
+    database: Database,
     kept: Mapping[str, FileSummary],
     changes: Changes,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> FileSummaries:
-    """The shares of all files. `on_progress` gets the number of files done so far."""
-    shares = FileSummaries(library, kept, changes)
-    done = library.idle
+    """Return the summaries of all files. `on_progress` gets the number of files done so far."""
+    summaries = FileSummaries(database, kept, changes)
+    done = database.idle
     if done:
         on_progress(done)
-    for path in library.subjects():
-        shares.add(path)
+    for path in database.subjects():
+        summaries.add(path)
         done += 1
         on_progress(done)
-    shares.add_launchers()
-    return shares
+    summaries.add_launchers()
+    return summaries

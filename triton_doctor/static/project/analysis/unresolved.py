@@ -1,7 +1,11 @@
-"""Launches whose kernel was not found to the reason: what the kernel is taken from, and where that ends."""
+"""Launches whose kernel was not found, with the reason: the expression for the kernel, and where following it ends.
+
+Also the files that contain code of kernels, but none that was found.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.analysis.summaries import summarize_files
@@ -18,27 +22,45 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch
 
 
+# Only kernels call this. Pallas, whose module is called `pl`, is not Triton.
+_IN_KERNEL = re.compile(rb"^[^#\n]*\b(?!pl\b)\w+\.program_id\(", re.MULTILINE)
+
+
 class Unresolved(NamedTuple):
-    """A launch of which nothing is known but where it stands."""
+    """A launch whose kernel is unknown, with its location and the reason."""
 
     path: str
     line: int
     why: str
 
 
-def unresolved_launches(library: Database, asked: frozenset[str] | None) -> Iterator[Unresolved]:
-    """The launches in the files `asked`, None for all, whose kernel was not found, by path and line."""
-    names = Resolver(TrackedModules(library))
-    shares = summarize_files(library, {}, NO_CHANGES)
-    for path in sorted(shares.by_path):
-        if asked is None or path in asked:
-            found = [launch for launch in shares.launches(path) if not launch.kernels]
+def unresolved_launches(database: Database, report_paths: frozenset[str] | None) -> Iterator[Unresolved]:
+    """Yield the launches without kernel in the files `report_paths` (None for all), by path and line."""
+    names = Resolver(TrackedModules(database))
+    summaries = summarize_files(database, {}, NO_CHANGES)
+    for path in sorted(summaries.by_path):
+        if report_paths is None or path in report_paths:
+            found = [launch for launch in summaries.launches(path) if not launch.kernels]
             for launch in sorted(found, key=lambda launch: launch.launch.span):
                 yield Unresolved(path, launch.launch.span.line, _reason(launch, names))
 
 
+def files_without_kernels(database: Database, report_paths: frozenset[str] | None) -> Iterator[tuple[str, int]]:
+    """Yield the files in `report_paths` (None for all) with code of kernels but no kernel, and the first line of it.
+
+    Such a file marks its kernels by names of its own, or writes them as text.
+    """
+    for path in sorted(database.roles):
+        source = database.source_of(path) if report_paths is None or path in report_paths else None
+        found = _IN_KERNEL.search(source) if source is not None and b"triton" in source else None
+        if source is not None and found is not None:
+            module = database.module(path)
+            if module is not None and not module.kernels:
+                yield path, source.count(b"\n", 0, found.end()) + 1
+
+
 def _reason(launch: LinkedLaunch, names: Resolver) -> str:
-    """Why the kernel was not found, in the words of the source where it has some."""
+    """Return why the kernel was not found, quoting the source if possible."""
     expr = origin_of(launch, launch.launch.kernel)
     name = dotted(expr)
     first = (name or "").partition(".")[0]

@@ -1,4 +1,4 @@
-"""An inquiry to its answers: by this process where there is little to read, by one a core where there is much."""
+"""Runs an analysis in this process, or in one process per core if there is much to read."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import FileResult
     from triton_doctor.static.project.database.database import Database
 
-# Less than this, about 4 seconds' work, is not worth another process: each reads some files that others read too.
+# Work of less than about 4 seconds is not worth another process, since workers read some files twice.
 _LEAST_BYTES = 6_000_000
 _MOST_WORKERS = 4
 
 
 def run_analysis(
-    inquiry: Analysis, on_progress: Callable[[int], None], *, alone: bool = False, least_bytes: int = _LEAST_BYTES
+    analysis: Analysis, on_progress: Callable[[int], None], *, alone: bool = False, least_bytes: int = _LEAST_BYTES
 ) -> tuple[FileSummaries, dict[str, FileResult]]:
-    """The shares and the answers of all files. `on_progress` gets the number of files done so far.
+    """Return the summaries and results of all files. `on_progress` gets the number of files done so far.
 
-    `alone` where the caller will ask the shares for launches: they are in the process that has read them.
+    Set `alone` if the caller needs the launches in the summaries: only the process that read them has them.
     """
-    size = sum(_size(inquiry.library, path) for path in _anew(inquiry))
+    size = sum(_size(analysis.database, path) for path in _paths_to_summarize(analysis))
     count = min(_cores(), _MOST_WORKERS, size // least_bytes)
     if count > 1 and not alone and sys.platform == "linux":
         try:
-            return _run_in_workers(inquiry, on_progress, count)
+            return _run_in_workers(analysis, on_progress, count)
         except (OSError, EOFError):
-            # A worker was killed, or failed as this process will, in its own words.
+            # A worker was killed or failed. If this process fails too, it reports its own error.
             pass
-    shares = summarize_files(inquiry.library, inquiry.before.shares, inquiry.changes, on_progress)
-    return shares, analyze_files(inquiry, shares, shares.by_path)
+    summaries = summarize_files(analysis.database, analysis.before.summaries, analysis.changes, on_progress)
+    return summaries, analyze_files(analysis, summaries, summaries.by_path)
 
 
-def _anew(inquiry: Analysis) -> list[str]:
-    """The files whose shares are certain to be worked out."""
-    kept = inquiry.before.shares.keys() - inquiry.changes.paths
-    return [path for path in inquiry.library.subjects() if path not in kept]
+def _paths_to_summarize(analysis: Analysis) -> list[str]:
+    """Return the files whose summaries certainly have to be computed."""
+    kept = analysis.before.summaries.keys() - analysis.changes.paths
+    return [path for path in analysis.database.subjects() if path not in kept]
 
 
-def _size(library: Database, path: str) -> int:
-    """In bytes; nothing for settings, which are soon read."""
-    return library.python.size(path) if path in library.python else 0
+def _size(database: Database, path: str) -> int:
+    """Return the size in bytes; 0 for settings, which are read quickly."""
+    return database.python.size(path) if path in database.python else 0
 
 
 def _cores() -> int:
@@ -60,47 +60,47 @@ def _cores() -> int:
 
 
 def _run_in_workers(
-    inquiry: Analysis, on_progress: Callable[[int], None], count: int
+    analysis: Analysis, on_progress: Callable[[int], None], count: int
 ) -> tuple[FileSummaries, dict[str, FileResult]]:
     import multiprocessing
 
-    library = inquiry.library
-    library.python.read_all()
-    _ = library.import_index  # that each worker need not make it
-    done = library.idle
+    database = analysis.database
+    database.python.read_all()
+    _ = database.import_index  # built before the workers fork
+    done = database.idle
     on_progress(done)
     sys.stdout.flush()
     sys.stderr.flush()
     forking = multiprocessing.get_context("fork")
-    shares = FileSummaries(library, inquiry.before.shares, inquiry.changes)
-    answers: dict[str, FileResult] = {}
+    summaries = FileSummaries(database, analysis.before.summaries, analysis.changes)
+    file_results: dict[str, FileResult] = {}
     with ExitStack() as leaving:
         lines: list[Connection] = []
-        parts = _parts(library.subjects(), count, partial(_size, library))
+        parts = _parts(database.subjects(), count, partial(_size, database))
         for part in parts:
-            ours, theirs = forking.Pipe()  # nameless, so nobody else can send what is unpickled
-            worker = forking.Process(target=_work, args=(inquiry, part, theirs), daemon=True)
+            ours, theirs = forking.Pipe()  # nameless, so no other process can send data to be unpickled
+            worker = forking.Process(target=_work, args=(analysis, part, theirs), daemon=True)
             worker.start()
             theirs.close()
             leaving.callback(worker.join)
             leaving.callback(worker.terminate)
             lines.append(ours)
         for line, part in zip(lines, parts, strict=True):
-            shares.take(*line.recv())
+            summaries.merge(*line.recv())
             done += len(part)
             on_progress(done)
-        shares.add_launchers()
+        summaries.add_launchers()
         for line in lines:
-            line.send((shares.by_path, shares.anew))
-        others = shares.by_path.keys() - library.subjects()
+            line.send((summaries.by_path, summaries.recomputed))
+        others = summaries.by_path.keys() - database.subjects()
         for line in lines:
-            answers.update(line.recv())
-        answers.update(analyze_files(inquiry, shares, sorted(others)))
-    return shares, answers
+            file_results.update(line.recv())
+        file_results.update(analyze_files(analysis, summaries, sorted(others)))
+    return summaries, file_results
 
 
 def _parts(paths: Sequence[str], count: int, size: Callable[[str], int]) -> list[list[str]]:
-    """`paths` in `count` runs of about the same size: neighbours read the same files."""
+    """Return `paths` in `count` runs of about the same size. Neighbouring files read the same other files."""
     parts: list[list[str]] = [[]]
     share, filled = sum(map(size, paths)) / count, 0
     for path in paths:
@@ -111,14 +111,14 @@ def _parts(paths: Sequence[str], count: int, size: Callable[[str], int]) -> list
     return parts
 
 
-def _work(inquiry: Analysis, paths: Sequence[str], line: Connection) -> None:
-    """What one worker does: the shares of `paths`, and, once all others are known, the answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
-    shares = FileSummaries(inquiry.library, inquiry.before.shares, inquiry.changes)
-    # What fails here fails again, and is told, where the first process does it all.
+def _work(analysis: Analysis, paths: Sequence[str], line: Connection) -> None:
+    """Run one worker: summarize `paths`, exchange summaries with the others, then analyse `paths`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process receives it too, and ends this one
+    summaries = FileSummaries(analysis.database, analysis.before.summaries, analysis.changes)
+    # An error here happens again in the first process, which then runs alone and reports it.
     with suppress(Exception):
         for path in paths:
-            shares.add(path)
-        line.send((shares.by_path, shares.anew))
-        shares.take(*line.recv())
-        line.send(analyze_files(inquiry, shares, paths))
+            summaries.add(path)
+        line.send((summaries.by_path, summaries.recomputed))
+        summaries.merge(*line.recv())
+        line.send(analyze_files(analysis, summaries, paths))

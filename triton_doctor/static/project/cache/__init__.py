@@ -1,10 +1,17 @@
-"""The results of a scan to what the next one takes over: in memory, or in signed files of the project's folder.
+"""The results of a scan to what the next one reuses: in memory, or in signed files in the project's folder.
 
-In: a **scan result**, which has the summary and the findings of each file with their dependencies. Out: the same,
-where file, version and settings are unchanged. A file whose signature is wrong is treated as absent: it may come from
-anybody.
+In: a `ScanResult`, with the summary and findings of each file and their dependencies. Out: those of its results that
+are still valid, if settings and version are the same. A file with a wrong signature counts as missing, since anybody
+may have written it.
 
-Example: after an edit of `a.py`, the scan cache gives the findings of all files whose dependencies do not name `a.py`.
-Where the edit adds or removes nothing but comments in plain words and empty lines between statements, `a.py` says what
-it said, on other lines: all findings stand, at their places of now.
+Example: after an edit of `a.py`, the cache provides the findings of all files whose dependencies do not include `a.py`.
+If the edit only adds or removes plain comments and empty lines between statements, all findings stay valid and move to
+their new lines.
+
+Files, in reading order:
+
+- `scan_cache`: what is kept, and what an edit invalidates.
+- `results`: results of files to the report on the files that the user named.
+- `folder`, `format`, `key`: files on disk, their bytes, and the key that signs them.
+- `scan_memory`: the same in memory, for editors.
 """

@@ -1,8 +1,8 @@
-"""What one `check` leaves for the next: signed files in a folder of the project, which ignores itself in git.
+"""The cache folder: signed files that one `check` leaves for the next, in a folder of the project that git ignores.
 
-The folder lies in a repository, and so may have come with it. A file counts if it is signed with the user's own key,
-which lies elsewhere. The signature has two halves: of the name, which shows at little cost whose file it is, and of the
-name and the content, so that no file stands in for another.
+The folder is in a repository, so its files may come from others. A file counts only if it is signed with the user's own
+key, which is stored elsewhere. The signature has two halves: one of the name, which quickly shows whose file it is, and
+one of name and content, so that no file can replace another.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanCache
 
 FOLDER = ".triton_doctor_cache"
-# One file for each way of asking: `check src/`, `check . --select TRD2`.
+# One file for each combination of paths and settings: `check src/`, `check . --select TRD2`.
 _MOST_FILES = 16
-# That of 5,000 files takes 3 MB, and the texts that results depend on at most 16 MiB.
+# The file for 5,000 sources takes 3 MB, and stored texts at most 16 MiB.
 _MOST_BYTES = 64 << 20
 _HALF_BYTES = 16
 _ENTRY = re.compile(r"[0-9a-f]{32}\.scan")
@@ -41,10 +41,10 @@ _MARKS = {".gitignore": b"*\n", "CACHEDIR.TAG": b"Signature: 8a477f597d28d172789
 
 
 class CacheStore:
-    """The memory of scans of `asked` paths in `cwd`, as `settings` see them."""
+    """The cache of scans of the paths `asked` in `cwd`, under `settings`."""
 
     def __init__(self, cwd: Path, asked: Iterable[str], settings: Settings) -> None:
-        """Nothing is read or written yet."""
+        """Compute the file name; nothing is read or written yet."""
         chosen = (settings.root, settings.select, settings.ignore, settings.tests, settings.demonstrations)
         described = repr(
             (
@@ -65,31 +65,34 @@ class CacheStore:
         self._key = find_key()
 
     def is_like(self, other: CacheStore) -> bool:
-        """Whether `other` holds the scans of the same files, by the same settings and the same version of the tool."""
+        """Return whether `other` caches scans of the same paths, with the same settings and tool version."""
         return self._file == other._file
 
     def read(self) -> CachedScan:
-        """What the last such scan left; nothing where there was none, or it cannot be read, or is not ours."""
+        """Return what the last such scan left.
+
+        NO_CACHED_SCAN if there is none, or it is unreadable or not signed by this user.
+        """
         from triton_doctor.static.project.cache.format import decode
 
         content = self._read_signed(self._file)
         return NO_CACHED_SCAN if content is None else decode(content)
 
-    def write(self, memory: ScanCache) -> None:
-        """Leave `memory` for the next such scan. Where that cannot be, on a full disk say, nothing is left."""
+    def write(self, scan_cache: ScanCache) -> None:
+        """Store `scan_cache` for the next such scan. If that fails, as on a full disk, nothing is stored."""
         if self._key is None:
             return
         from triton_doctor.static.project.cache.format import encode
 
-        with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two: it cannot be encoded
-            content = encode(memory)
+        with contextlib.suppress(OSError, ValueError, OverflowError):  # the last two are raised if it cannot be encoded
+            content = encode(scan_cache)
             if len(content) <= _MOST_BYTES and self._has_folder():
                 signed = self._sign(self._file.name) + self._sign(self._file.name, content) + content
                 write_own_file(self._file, signed)
                 self._prune()
 
     def _read_signed(self, file: Path) -> bytes | None:
-        """The content of `file`; None where there is none, or it was not written with the key of this user."""
+        """Return the content of `file`; None if it does not exist or this user did not sign it."""
         if self._key is None or self._folder.is_symlink():
             return None
         try:
@@ -101,14 +104,14 @@ class CacheStore:
         return content if compare_digest(data[: 2 * _HALF_BYTES], signature) else None
 
     def _sign(self, name: str, content: bytes | None = None) -> bytes:
-        """Half of the signature: of `name`, or of `name` and `content`."""
+        """Return half of the signature: of `name`, or of `name` and `content`."""
         half = b"name" if content is None else b"content"
         signed = blake2b(name.encode(), key=self._key or b"", person=half, digest_size=_HALF_BYTES)
         signed.update(content or b"")
         return signed.digest()
 
     def _is_signed(self, file: Path) -> bool:
-        """Whether `file` was written with the key of this user, going by its name alone."""
+        """Return whether this user wrote `file`, judging by its name only."""
         try:
             is_file = stat.S_ISREG(file.lstat().st_mode)
             return is_file and compare_digest(read_head(file, _HALF_BYTES), self._sign(file.name))
@@ -116,7 +119,7 @@ class CacheStore:
             return False
 
     def _has_folder(self) -> bool:
-        """Make the folder where there is nothing; whether it is a folder of this user, and no link. Raises OSError."""
+        """Create the folder if needed. Return whether it is this user's own folder and no link. Raises OSError."""
         with contextlib.suppress(FileExistsError):
             self._folder.mkdir()
             for name, content in _MARKS.items():
@@ -125,7 +128,7 @@ class CacheStore:
         return stat.S_ISDIR(status.st_mode) and is_own(status)
 
     def _prune(self) -> None:
-        """Remove the oldest of our files where there are too many; those of others do not count."""
+        """Remove the oldest of this user's files if there are too many."""
         with os.scandir(self._folder) as found:
             names = [item.name for item in found if _ENTRY.fullmatch(item.name)]
         if len(names) <= _MOST_FILES:
@@ -136,7 +139,10 @@ class CacheStore:
 
 
 def clean(folder: Path) -> list[str]:
-    """Remove what is ours of the cache `folder`, and the folder if nothing is left; the reasons for all that stays."""
+    """Remove this tool's files from the cache `folder`, and the folder if it is empty then.
+
+    Return why anything stays.
+    """
     if folder.is_symlink():
         return ["it is a link"]
     reasons = []
@@ -151,7 +157,7 @@ def clean(folder: Path) -> list[str]:
 
 
 def _remove(item: Path) -> list[str]:
-    """Remove `item` of a cache folder if it is ours; the reason where it stays."""
+    """Remove `item` of a cache folder if it belongs to this tool. Return why it stays."""
     try:
         if not _is_written_by_us(item):
             return [f"triton-doctor did not write {item.name}"]
@@ -162,21 +168,21 @@ def _remove(item: Path) -> list[str]:
 
 
 def _is_written_by_us(item: Path) -> bool:
-    """Whether `item` of a cache folder is a file by a name that nobody else gives, or a mark of the folder."""
+    """Return whether `item` of a cache folder has a name that only this tool uses, or marks the folder."""
     if not stat.S_ISREG(item.lstat().st_mode):
         return False
     if item.name in _MARKS:
-        return _MARKS[item.name].startswith(read_own_file(item)[0])  # on a full disk it is not whole
+        return _MARKS[item.name].startswith(read_own_file(item)[0])  # it is truncated if the disk was full
     return bool(_ENTRY.fullmatch(item.name) or _UNFINISHED.fullmatch(item.name))
 
 
 def _tool() -> tuple[object, ...]:
-    """What the tool is: its version, and, where it is being worked on, the state of its files."""
+    """Return what identifies the tool: its version, and in a development tree the state of its files."""
     return (__version__, *sorted(_states(os.fspath(Path(__file__).parents[3]))))
 
 
 def _states(folder: str) -> Iterator[tuple[str, int, int]]:
-    """The path, size and time of each Python file below `folder`; there are hundreds."""
+    """Yield path, size and time of each Python file below `folder`."""
     with os.scandir(folder) as found:
         for item in found:
             if item.is_dir():

@@ -1,8 +1,8 @@
-"""Memory to bytes and back: the one module that knows how the content of a cache file is laid out.
+"""Scan cache to bytes and back: the only module that knows the layout of a cache file.
 
-It is msgpack. The head has what a run needs when no file changed: digests, statuses, directives and findings. `details`
-is the rest, encoded apart, and decoded only when some file changed. Decoding checks the type of every value and runs no
-code that the bytes choose.
+It is msgpack. The head has what a run needs if no file changed: digests, statuses, directives and findings. `details`
+is the rest, encoded separately and decoded only if some file changed. Decoding checks the type of every value and runs
+no code chosen by the bytes.
 
 A record becomes a row, the list of its fields: `Location("a.py", 3)` is `["a.py", 3]`. The row of a change begins with
 the name of its class: `["DropParameter", "a.py", [1, 2, 1, 5]]`.
@@ -38,7 +38,7 @@ Record = TypeVar("Record")
 
 
 class _Head(NamedTuple):
-    """What is needed in any case, by path. `directives` are of files that have some."""
+    """What every run needs, by path. `directives` only has files with directives."""
 
     digests: dict[str, bytes]
     statuses: dict[str, Status]
@@ -50,33 +50,36 @@ class _Head(NamedTuple):
 
 
 class _Details(NamedTuple):
-    """What is needed where some file changed, by path. The findings of `shares` and `answers` are in the head."""
+    """What a run needs if some file changed, by path. The findings are in the head."""
 
     roles: dict[str, Role]
     words: dict[str, frozenset[str]]
     members: dict[str, frozenset[str]]
     setting: dict[str, bool]
-    shares: dict[str, FileSummary]
-    answers: dict[str, FileResult]
+    summaries: dict[str, FileSummary]
+    file_results: dict[str, FileResult]
     texts: dict[str, bytes]
 
 
 class _Layout(NamedTuple):
-    """How a class of records is stored: the type of its rows, and its fields; `nested` are those that may hold rows."""
+    """How a class of records is stored: the type of its rows, and its fields.
+
+    `nested` are fields that may hold rows.
+    """
 
     row: type[msgspec.Struct]
     names: tuple[str, ...]
     nested: tuple[str, ...]
 
 
-# Annotations also name what their module imports for type checkers alone.
+# Annotations also use names that their module imports for type checkers only.
 _NAMES = {"Span": Span, "Plan": Plan, "Finding": Finding, "Undecided": Undecided, "Dependencies": Dependencies}
 _LAYOUTS: dict[type, _Layout] = {}
 _RECORD_OF: dict[type, type] = {}
 
 
 def _lay_out(of: type) -> _Layout:
-    """The layout of `of`; those of the records that it may hold are in _LAYOUTS."""
+    """Return the layout of `of`. Layouts of the records it may hold must be in _LAYOUTS already."""
     hints = get_type_hints(of, localns=_NAMES)
     types = {name: _stored_as(hint) for name, hint in hints.items()}
     row = msgspec.defstruct(of.__name__, list(types.items()), array_like=True, frozen=True, tag=of in get_args(Change))
@@ -84,7 +87,7 @@ def _lay_out(of: type) -> _Layout:
 
 
 def _stored_as(hint: Any) -> Any:
-    """The type that a value of the type `hint` is stored as: rows in place of records."""
+    """Return the type that stores a value of the type `hint`: rows in place of records."""
     if hint in _LAYOUTS:
         return _LAYOUTS[hint].row
     inner = tuple(map(_stored_as, get_args(hint)))
@@ -98,7 +101,7 @@ def _stored_as(hint: Any) -> Any:
 
 
 def _pack(value: Any) -> Any:
-    """`value` with rows in place of records."""
+    """Return `value` with rows in place of records."""
     of = type(value)
     if of is tuple:
         return tuple(map(_pack, value))
@@ -111,7 +114,7 @@ def _pack(value: Any) -> Any:
 
 
 def _unpack(value: Any) -> Any:
-    """`value` with records in place of rows."""
+    """Return `value` with records in place of rows."""
     of = type(value)
     if of is tuple:
         return tuple(map(_unpack, value))
@@ -129,25 +132,26 @@ def _unpack(value: Any) -> Any:
 
 _OF_FINDINGS = (Location, Step, HintNote, Facts, Evidence, *get_args(Change), Plan, Finding)
 _HELD = (*_OF_FINDINGS, Undecided, Directive, FileSummary, FileResult)
-for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after those that it holds
+for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after the records that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
 
 
-def encode(memory: ScanCache) -> bytes:
+def encode(scan_cache: ScanCache) -> bytes:
     """Return the content of a cache file.
 
-    Raises ValueError for a path that is no UTF-8, and OverflowError for a number of more than 64 bits.
+    Raises ValueError for a path that is not UTF-8, and OverflowError for a number of more than 64 bits.
     """
-    seen, known, outcome, uses, texts = memory
+    seen, known, scan_result, uses, texts = scan_cache
     details = _Details(
         roles=known.roles,
         words=known.words,
         members=known.members,
         setting=known.setting,
-        shares={path: share._replace(unreadable=()) for path, share in outcome.shares.items()},
-        answers={
-            path: answer._replace(found=(), undecided=(), unreadable=()) for path, answer in outcome.answers.items()
+        summaries={path: share._replace(unreadable=()) for path, share in scan_result.summaries.items()},
+        file_results={
+            path: answer._replace(found=(), undecided=(), unreadable=())
+            for path, answer in scan_result.file_results.items()
         },
         texts=dict(texts),
     )
@@ -155,8 +159,8 @@ def encode(memory: ScanCache) -> bytes:
         digests=dict(seen.digests),
         statuses=dict(seen.statuses),
         directives={path: directives for path, directives in known.directives.items() if directives},
-        checks=outcome.checks,
-        results=outcome.results(),
+        checks=scan_result.checks,
+        results=scan_result.results(),
         uses=dict(uses),
         details=msgspec.msgpack.encode(_pack(details)),
     )
@@ -164,35 +168,35 @@ def encode(memory: ScanCache) -> bytes:
 
 
 def decode(content: bytes) -> CachedScan:
-    """Return what `content` holds; NOTHING_KEPT where it does not have the form that `encode` gives it."""
+    """Return the cached scan in `content`; NO_CACHED_SCAN if it does not have the form that `encode` produces."""
     head = _decode(content, _Head)
     if head is None or not head.statuses.keys() <= head.digests.keys():
         return NO_CACHED_SCAN
-    # Every file was asked for its directives.
+    # The directives of every file are known.
     directives = dict.fromkeys(head.digests, ()) | head.directives
     seen = FileStamps(head.digests, head.statuses)
-    return CachedScan(seen, directives, head.checks, head.results, head.uses, partial(_recall, head, directives))
+    return CachedScan(seen, directives, head.checks, head.results, head.uses, partial(_decode_rest, head, directives))
 
 
-def _recall(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCache:
+def _decode_rest(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCache:
     details = _decode(head.details, _Details)
-    if details is None or details.shares.keys() != head.results.keys():
+    if details is None or details.summaries.keys() != head.results.keys():
         return NO_SCAN_CACHE
     known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {}, {})
-    shares, answers = {}, {}
+    summaries, file_results = {}, {}
     for path, result in head.results.items():
-        shares[path] = details.shares[path]._replace(unreadable=result.unreadable)
-        if path in details.answers and result.reading is not None:
-            reading = result.reading
-            answers[path] = details.answers[path]._replace(
-                found=reading.found, undecided=reading.undecided, unreadable=reading.unreadable
+        summaries[path] = details.summaries[path]._replace(unreadable=result.unreadable)
+        if path in details.file_results and result.findings is not None:
+            findings = result.findings
+            file_results[path] = details.file_results[path]._replace(
+                found=findings.found, undecided=findings.undecided, unreadable=findings.unreadable
             )
-    outcome = ScanResult(head.checks, shares, answers)
-    return ScanCache(FileStamps(head.digests, head.statuses), known, outcome, head.uses, details.texts)
+    scan_result = ScanResult(head.checks, summaries, file_results)
+    return ScanCache(FileStamps(head.digests, head.statuses), known, scan_result, head.uses, details.texts)
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:
-    """The record of the class `of` that `content` holds; None where it holds none."""
+    """Return the record of class `of` in `content`; None if there is none."""
     try:
         found: Record = _unpack(msgspec.msgpack.decode(content, type=_LAYOUTS[of].row))
     except (msgspec.DecodeError, RecursionError):

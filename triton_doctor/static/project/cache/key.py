@@ -1,4 +1,4 @@
-"""The key that signs cache files: kept by the user, outside of every repository, so that nobody else can write one."""
+"""The key that signs cache files. It is stored outside of every repository, so that nobody else can sign one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 from triton_doctor.regular_files import TooLargeError, read_own_file, write_own_file
 
-# For a machine whose cache comes from elsewhere and whose home is new each time, as that of a CI job. The name does not
-# begin as Triton's variables do, because recordings and `env` show those.
+# For machines that receive a cache but have a new home each time, such as CI jobs. The name does not begin like
+# Triton's variables, because recordings and `env` print those.
 VARIABLE = "DOCTOR_CACHE_KEY"
 _LEAST_CHARACTERS = 16
 _KEY_BYTES = 32
 
 
 def find_key() -> bytes | None:
-    """Return the key of this user, which is made when it is first asked for; None where none can be kept."""
+    """Return this user's key, creating it on first use; None if it cannot be stored."""
     given = os.environ.get(VARIABLE, "")
     if given:
         long_enough = len(given) >= _LEAST_CHARACTERS
@@ -26,12 +26,12 @@ def find_key() -> bytes | None:
     try:
         file = _folder() / "cache-key"
         return _read_key(file) or _make_key(file)
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
+    except (OSError, RuntimeError):  # RuntimeError: no home folder
         return None
 
 
 def _folder() -> Path:
-    """The folder for what the user keeps; XDG_CONFIG_HOME counts if absolute, as its specification has it."""
+    """Return the user's configuration folder. XDG_CONFIG_HOME counts only if absolute, as its specification says."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "triton-doctor"
     home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -39,7 +39,7 @@ def _folder() -> Path:
 
 
 def _read_key(file: Path) -> bytes | None:
-    """The key in `file`; None where there is none, or others may know it. Raises OSError."""
+    """Return the key in `file`; None if there is none, or others may know it. Raises OSError."""
     try:
         key, status = read_own_file(file, _KEY_BYTES)
     except (FileNotFoundError, TooLargeError):
@@ -49,7 +49,10 @@ def _read_key(file: Path) -> bytes | None:
 
 
 def _make_key(file: Path) -> bytes | None:
-    """Write a new key to `file`, and return what is there then: of two runs at once, one wins. Raises OSError."""
+    """Write a new key to `file`, and return the key stored there then: of two concurrent runs, one wins.
+
+    Raises OSError.
+    """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_own_file(file, os.urandom(_KEY_BYTES), 0o600)
     return _read_key(file)

@@ -1,4 +1,4 @@
-"""What a scan found, file by file, to what is reported of the files that were asked for."""
+"""The results of a scan, file by file, to the report on the files that the user named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FileFindings(NamedTuple):
-    """What the checks `found` in one file, the TRD900 of the files that they could not read, and all that they read.
+    """The findings of one file, the TRD900 of files that could not be read for it, and all files read for it.
 
     `undecided` are constexprs of its kernels.
     """
@@ -23,9 +23,9 @@ class FileFindings(NamedTuple):
 
 
 class FileReport(NamedTuple):
-    """What a scan found in one file: numbers, and the `homes` of the kernels that it launches, files by path.
+    """The result of one file: counts, and `homes`, the files of the kernels that it launches.
 
-    `unreadable` are the TRD900 of the files that its launches lead to. `reading` is None where no report needed it.
+    `unreadable` are the TRD900 of files that its launches refer to. `findings` is None if no report needed it.
     """
 
     kernels: int
@@ -33,13 +33,13 @@ class FileReport(NamedTuple):
     launches_resolved: int
     homes: frozenset[str]
     unreadable: tuple[Finding, ...]
-    reading: FileFindings | None
+    findings: FileFindings | None
 
 
 class Result(NamedTuple):
-    """What is reported of some files, before anything is silenced, and the numbers of the summary.
+    """The report on some files before suppression, and the counts of the summary.
 
-    `unreadable` has one TRD900 for each file that could not be read, or not all of it.
+    `unreadable` has one TRD900 for each file that could not be read completely.
     """
 
     found: tuple[Finding, ...]
@@ -60,30 +60,35 @@ class LaunchingFile(Protocol):
         ...
 
 
-def needed_paths(files: Mapping[str, LaunchingFile], asked: frozenset[str] | None) -> frozenset[str]:
-    """Return the files whose findings may be about those `asked`: these, and those whose kernels they launch.
+def needed_paths(files: Mapping[str, LaunchingFile], report_paths: frozenset[str] | None) -> frozenset[str]:
+    """Return the files whose findings may concern `report_paths`: these, and the files of the kernels they launch.
 
-    `asked` is None for all files.
+    `report_paths` is None for all files.
     """
-    if asked is None:
+    if report_paths is None:
         return frozenset(files)
-    own = asked & files.keys()
+    own = report_paths & files.keys()
     return own.union(*(files[path].homes for path in own))
 
 
-def combine_results(files: Mapping[str, FileReport], asked: frozenset[str] | None) -> Result | None:
-    """Return what is reported of the files `asked`, None for all; None where some file was not checked for them."""
-    readings = {path: files[path].reading if path in files else None for path in needed_paths(files, asked)}
-    checked = {path: reading for path, reading in readings.items() if reading is not None}
+def combine_results(files: Mapping[str, FileReport], report_paths: frozenset[str] | None) -> Result | None:
+    """Return the report on the files `report_paths`, None for all; None if some file was not checked for it."""
+    readings = {path: files[path].findings if path in files else None for path in needed_paths(files, report_paths)}
+    checked = {path: findings for path, findings in readings.items() if findings is not None}
     if len(checked) < len(readings):
         return None
-    own = [one for path, one in files.items() if asked is None or path in asked]
-    own_read = (reading.read | {path} for path, reading in checked.items() if asked is None or path in asked)
-    unreadable = [*(one.unreadable for one in files.values()), *(reading.unreadable for reading in checked.values())]
+    own = [one for path, one in files.items() if report_paths is None or path in report_paths]
+    own_read = (
+        findings.read | {path} for path, findings in checked.items() if report_paths is None or path in report_paths
+    )
+    unreadable = [*(one.unreadable for one in files.values()), *(findings.unreadable for findings in checked.values())]
     return Result(
         found=tuple(finding for path in sorted(checked) for finding in checked[path].found),
         undecided=tuple(
-            one for path in sorted(checked) if asked is None or path in asked for one in checked[path].undecided
+            one
+            for path in sorted(checked)
+            if report_paths is None or path in report_paths
+            for one in checked[path].undecided
         ),
         unreadable=_first_of_each_file(finding for findings in unreadable for finding in findings),
         files_read=len(frozenset[str]().union(*own_read)),

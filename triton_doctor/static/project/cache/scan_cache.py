@@ -1,4 +1,4 @@
-"""What one scan leaves for the next: of each file by content, and of each answer what it rests on."""
+"""What one scan leaves for the next: the digest of each file, and each result with its dependencies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.directives import Directive
 
 
-# Of texts; a cache file of more than 64 MiB is not read.
+# Limit of the stored texts; a cache file of more than 64 MiB is not read.
 _MOST_BYTES = 16 << 20
 
 
 class FileSummary(NamedTuple):
-    """What one file adds: the names of its `kernels`, the variables it `sets`, and its launches.
+    """The contribution of one file: the names of its `kernels`, the variables it `sets`, and its launches.
 
-    For each launch, `starts` has the kernels that it may start, by path and qualified name; none where it is not known.
+    For each launch, `starts` has the kernels that it may start, by path and qualified name; empty if unknown.
     `unreadable` is as in FileResult.
     """
 
@@ -48,10 +48,10 @@ class FileSummary(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """What is `found` in one file, whose kernels the files `launchers` launch, and what stays `undecided` of these.
+    """The findings in one file, the files `launchers` that launch its kernels, and its undecided constexprs.
 
-    `unreadable` are the findings of the files that should have been read for it, and could not be. `variables` are
-    those that it was asked of whether some file sets them, and whether one did.
+    `unreadable` are the findings about files that could not be read for it. `variables` are the variables looked up for
+    it, with whether some file sets them. `has_programs` is `Project.has_programs`, None if it was not looked up.
     """
 
     found: tuple[Finding, ...]
@@ -59,129 +59,138 @@ class FileResult(NamedTuple):
     unreadable: tuple[Finding, ...]
     launchers: tuple[str, ...]
     variables: frozenset[tuple[str, bool]]
+    has_programs: bool | None
     dependencies: Dependencies
 
 
 class ScanResult(NamedTuple):
-    """What a scan came to, by path; `checks` are the codes that it could look for."""
+    """The results of a scan, by path. `checks` are the codes of the rules that existed."""
 
     checks: frozenset[str]
-    shares: Mapping[str, FileSummary]
-    answers: Mapping[str, FileResult]
+    summaries: Mapping[str, FileSummary]
+    file_results: Mapping[str, FileResult]
 
     def results(self) -> dict[str, FileReport]:
-        """What was found, by path, without what it rests on."""
-        return {path: self._result(path, share) for path, share in self.shares.items()}
+        """Return the reports, by path, without their dependencies."""
+        return {path: self._result(path, summary) for path, summary in self.summaries.items()}
 
-    def _result(self, path: str, share: FileSummary) -> FileReport:
-        answer = self.answers.get(path)
+    def _result(self, path: str, summary: FileSummary) -> FileReport:
+        result = self.file_results.get(path)
         return FileReport(
-            kernels=len(share.kernels),
-            launches=len(share.starts),
-            launches_resolved=sum(1 for kernels in share.starts if kernels),
-            homes=share.homes,
-            unreadable=share.unreadable,
-            reading=None
-            if answer is None
-            else FileFindings(answer.found, answer.undecided, answer.unreadable, answer.dependencies.files),
+            kernels=len(summary.kernels),
+            launches=len(summary.starts),
+            launches_resolved=sum(1 for kernels in summary.starts if kernels),
+            homes=summary.homes,
+            unreadable=summary.unreadable,
+            findings=None
+            if result is None
+            else FileFindings(result.found, result.undecided, result.unreadable, result.dependencies.files),
         )
 
 
 class ScanCache(NamedTuple):
-    """The files as they were, what their bytes tell, what the scan came to, and `uses` of kernels by `key_of`.
+    """A scan for the next one: stamps and facts of its files, its results, and `uses` of kernels by `key_of`.
 
-    `texts` are those of Python files that some result depends on.
+    `texts` are the texts of the Python files that some result depends on.
     """
 
     seen: FileStamps
     known: FileFacts
-    outcome: ScanResult
+    scan_result: ScanResult
     uses: Mapping[str, KernelUses]
     texts: Mapping[str, bytes]
 
-    def after_edits(self, library: Database, tests: Container[str] = ()) -> tuple[ScanResult, Changes]:
-        """The results, at their places in `library`, and what is not there as it was. `tests` only test.
+    def after_edits(self, database: Database, tests: Container[str] = ()) -> tuple[ScanResult, Changes]:
+        """Return the results, moved to current lines, and the changes since. `tests` are test modules.
 
-        What is known of the files that are as they were, `library` takes over.
+        Passes the facts about unchanged files on to `database`.
         """
         if self is NO_SCAN_CACHE:
-            return self.outcome, NO_CHANGES
-        now, before = library.seen().digests, self.seen.digests
+            return self.scan_result, NO_CHANGES
+        now, before = database.seen().digests, self.seen.digests
         gone, came = before.keys() - now.keys(), now.keys() - before.keys()
         paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
-        library.known = self.known.but(paths) if paths else self.known
-        unreadable = (one.path for share in self.outcome.shares.values() for one in share.unreadable)
-        library.parsed = self.outcome.shares.keys() - paths - frozenset(unreadable)
+        database.known = self.known.without(paths) if paths else self.known
+        unreadable = (one.path for summary in self.scan_result.summaries.values() for one in summary.unreadable)
+        database.parsed = self.scan_result.summaries.keys() - paths - frozenset(unreadable)
         moved = [
-            one for path in sorted(paths & library.python.keys()) if (one := self._moved(path, library)) is not None
+            one for path in sorted(paths & database.python.keys()) if (one := self._moved(path, database)) is not None
         ]
-        outcome = self.outcome
+        scan_result = self.scan_result
         for one in moved:
-            outcome = move_results(outcome, one, library)
+            scan_result = move_results(scan_result, one, database)
         paths -= {one.path for one in moved}
-        return outcome, self._changes(library, tests, paths, gone, came)
+        return scan_result, self._changes(database, tests, paths, gone, came)
 
-    def _moved(self, path: str, library: Database) -> MovedLines | None:
-        """What moved in a Python file; None where it says something else than before."""
-        before, after = self.texts.get(path, b""), library.python[path]
+    def _moved(self, path: str, database: Database) -> MovedLines | None:
+        """Return how lines moved in a Python file; None if its meaning changed."""
+        before, after = self.texts.get(path, b""), database.python[path]
         if path.endswith(SUFFIX) or content_digest(before) != self.seen.digests.get(path):
             return None
         moved = find_moved_lines(path, before, after)
         return moved if moved is not None and facts_of(before) == facts_of(after) else None
 
     def _changes(
-        self, library: Database, tests: Container[str], paths: frozenset[str], gone: Set[str], came: Set[str]
+        self, database: Database, tests: Container[str], paths: frozenset[str], gone: Set[str], came: Set[str]
     ) -> Changes:
-        python = (path for path in paths if path in library.python or path in self.known.roles)
-        files = {path: self._changed(path, library) for path in python}
+        python = (path for path in paths if path in database.python or path in self.known.roles)
+        files = {path: self._changed(path, database) for path in python}
         return Changes(
             paths,
             frozenset(gone),
             frozenset(map(last_name, came)),
             files,
             tests,
-            library.fingerprint,
-            library.importing,
+            database.fingerprint,
+            database.filter_importers,
         )
 
-    def _changed(self, path: str, library: Database) -> ChangedFile:
+    def _changed(self, path: str, database: Database) -> ChangedFile:
         before = self.known.words.get(path) if _imports(self.known.roles.get(path)) else None
-        text = library.python.get(path, b"")
-        words = library.words(path) if text and _imports(library.role(path)) else frozenset[str]()
+        text = database.python.get(path, b"")
+        words = database.imported_words(path) if text and _imports(database.role(path)) else frozenset[str]()
         return ChangedFile(words, before or frozenset(), taken_names(text))
 
 
-def read_texts(outcome: ScanResult, library: Database, before: ScanCache) -> Mapping[str, bytes]:
-    """The texts of the Python files that `outcome` depends on, none of many; those in `before` are not read again."""
-    now, then = library.seen().digests, before.seen.digests
-    results: tuple[FileSummary | FileResult, ...] = (*outcome.shares.values(), *outcome.answers.values())
-    paths = frozenset(outcome.shares).union(*(one.dependencies.files for one in results)) & library.python.keys()
+def read_texts(scan_result: ScanResult, database: Database, before: ScanCache) -> Mapping[str, bytes]:
+    """Return the texts of the Python files that `scan_result` depends on; empty if too large.
+
+    Reuses those in `before`.
+    """
+    now, then = database.seen().digests, before.seen.digests
+    results: tuple[FileSummary | FileResult, ...] = (
+        *scan_result.summaries.values(),
+        *scan_result.file_results.values(),
+    )
+    paths = (
+        frozenset(scan_result.summaries).union(*(one.dependencies.files for one in results)) & database.python.keys()
+    )
     known = {path for path in paths & before.texts.keys() if now.get(path) == then.get(path)}
-    texts = {path: before.texts[path] if path in known else library.python[path] for path in sorted(paths)}
+    texts = {path: before.texts[path] if path in known else database.python[path] for path in sorted(paths)}
     return texts if sum(map(len, texts.values())) <= _MOST_BYTES else {}
 
 
-def move_results(outcome: ScanResult, moved: MovedLines, library: Database) -> ScanResult:
-    """`outcome` at the places of now. What names a line in words is left out."""
-    shares = {path: _move_summary(one, moved, library) for path, one in outcome.shares.items()}
-    answers = {path: _move_result(one, moved, library) for path, one in outcome.answers.items()}
-    return outcome._replace(
-        shares={path: one for path, one in shares.items() if one is not None},
-        answers={path: one for path, one in answers.items() if one is not None},
+def move_results(scan_result: ScanResult, moved: MovedLines, database: Database) -> ScanResult:
+    """Return `scan_result` at current lines, without results whose text names a line."""
+    summaries = {path: _move_summary(one, moved, database) for path, one in scan_result.summaries.items()}
+    file_results = {path: _move_result(one, moved, database) for path, one in scan_result.file_results.items()}
+    return scan_result._replace(
+        summaries={path: one for path, one in summaries.items() if one is not None},
+        file_results={path: one for path, one in file_results.items() if one is not None},
     )
 
 
-def _move_summary(summary: FileSummary, moved: MovedLines, library: Database) -> FileSummary | None:
+def _move_summary(summary: FileSummary, moved: MovedLines, database: Database) -> FileSummary | None:
     unreadable = _move_findings(summary.unreadable, moved)
-    dependencies = summary.dependencies.ask_again(moved.path, library.fingerprint)
+    dependencies = summary.dependencies.rerun_queries(moved.path, database.fingerprint)
     if unreadable is None or dependencies is None:
         return None
     return summary._replace(unreadable=unreadable, dependencies=dependencies)
 
 
-def _move_result(result: FileResult, moved: MovedLines, library: Database) -> FileResult | None:
+def _move_result(result: FileResult, moved: MovedLines, database: Database) -> FileResult | None:
     found, unreadable = _move_findings(result.found, moved), _move_findings(result.unreadable, moved)
-    dependencies = result.dependencies.ask_again(moved.path, library.fingerprint)
+    dependencies = result.dependencies.rerun_queries(moved.path, database.fingerprint)
     if found is None or unreadable is None or dependencies is None:
         return None
     undecided = tuple(map(moved.undecided, result.undecided))
@@ -194,14 +203,16 @@ def _move_findings(findings: tuple[Finding, ...], moved: MovedLines) -> tuple[Fi
 
 
 def _imports(role: Role | None) -> bool:
-    """Whether somebody looks for callers there."""
+    """Return whether the imports of files with this role are searched."""
     return role is not None and role is not Role.BYSTANDER
 
 
 class CachedScan(NamedTuple):
-    """What a run needs of the scan before where no file has changed; `checks` are as in ScanResult, `results` by path.
+    """The part of the last scan that a run needs if no file changed.
 
-    `recall` returns the rest, and NO_SCAN_CACHE if that is damaged. `modules` are there where it ran in this process.
+    `checks` are as in ScanResult; `results` are by path.
+
+    `load_rest` returns the rest, NO_SCAN_CACHE if that is damaged. `modules` are set if the scan ran in this process.
     """
 
     seen: FileStamps
@@ -209,19 +220,19 @@ class CachedScan(NamedTuple):
     checks: frozenset[str]
     results: Mapping[str, FileReport]
     uses: Mapping[str, KernelUses]
-    recall: Callable[[], ScanCache]
+    load_rest: Callable[[], ScanCache]
     modules: KeptModules | None = None
 
 
 class ScanStore(Protocol):
-    """Where one scan leaves what the next can build on."""
+    """Stores the last scan."""
 
     def read(self) -> CachedScan:
-        """What the last scan left; NO_CACHED_SCAN where there was none."""
+        """Return the last scan; NO_CACHED_SCAN if there is none."""
         ...
 
-    def write(self, memory: ScanCache) -> None:
-        """Leave `memory` for the next scan."""
+    def write(self, scan_cache: ScanCache) -> None:
+        """Store `scan_cache` for the next scan."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Functions to the calls that reach them, anywhere in the project."""
+"""The call graph: the calls that reach a function, anywhere in the project."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from triton_doctor.static.project.calls.called_names import (
     CALLS,
     CalledName,
     Caller,
+    call_pattern,
     called_name,
-    calling,
     calls_of,
     read_calls,
 )
-from triton_doctor.static.project.calls.kept_functions import KEPT_CALLS, kept_calls
-from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, naming_operator, operator_calls, operators
+from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, operator_calls, operator_pattern, operators
+from triton_doctor.static.project.calls.stored_functions import STORED_FUNCTION_CALLS, stored_function_calls
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -32,106 +32,108 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel, Module
 
 _DESCRIBES = TextPattern("launch_metadata")
-# `launch_metadata` takes the grid, the compiled kernel and the arguments; it has little beside it but a helper.
+# `launch_metadata` takes the grid, the compiled kernel and the arguments; around it there is at most a helper or two.
 _METADATA_PARAMS, _MOST_HELPERS = 3, 2
 
 
 class CallGraph:
-    """Looks up calls, but for those of tests, in the files that can name what they call, as they are asked for.
+    """Looks up calls on demand, in the files that can name the called function, except in tests.
 
-    Those are files that say Triton; where `in_all_files`, any file that imports the module of what is called.
+    These are files with Triton; with `in_all_files`, also files that only import the function's module.
     """
 
     def __init__(self, project: Project, *, in_all_files: bool = False) -> None:
-        """Nothing is looked up yet."""
+        """Start with an empty cache."""
         self._project = project
         self._in_all_files = in_all_files
         self._for_main: dict[int, bool] = {}
         self._trials = Trials(project)
 
-    def of(self, module: Module, function: Function, *, of_tests: bool = False) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and line; those for `__main__` too where `of_tests`."""
+    def callers_of(self, module: Module, function: Function, *, include_tests: bool = False) -> Iterator[Caller]:
+        """Yield the calls of `function` of `module`, by path and line.
+
+        With `include_tests`, also those under a main guard.
+        """
         if is_applied(function) or (function.parent == "<module>" and function.class_name is None):
-            callers = self.anywhere(module, function)
+            callers = self.all_callers(module, function)
         else:
             callers = self._among(module.path, read_calls(module, function.name), function.name, function)
         for caller in callers:
-            if of_tests or (
+            if include_tests or (
                 caller.module.path not in self._project.tests
                 and not self.is_test(caller.module, caller.function, caller.site.arms)
             ):
                 yield caller
 
-    def anywhere(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module`, by path and line; those for `__main__` too, those of tests not.
+    def all_callers(self, module: Module, function: Function) -> Iterator[Caller]:
+        """Yield the calls of `function` of `module`, by path and line, including main guards but not tests.
 
-        An autograd function is called by the name of its class, `Scale.apply(x)`, or by one that stands for that.
+        An autograd function is called by its class, `Scale.apply(x)`, or by a name bound to that.
         """
         wanted, member = function.name, None
         if is_applied(function):
             wanted, member = (function.class_name or "").rpartition(".")[2], "apply"
         found = self._project.modules.search(
-            CALLS, wanted, name=wanted, home=module.path, member=member, but=self._project.tests
+            CALLS, wanted, name=wanted, home=module.path, member=member, skip=self._project.tests
         )
         for path, calls in found:
             yield from self._among(path, calls, wanted, function)
         if self._in_all_files:
-            yield from self.without_triton(module, function)
+            yield from self.callers_without_triton(module, function)
         if member is not None:
-            yield from self._by_applied_names(module.path, wanted, function)
+            yield from self._callers_of_applied(module.path, wanted, function)
         else:
-            yield from self._by_keeping(module.path, wanted)
+            yield from self._callers_of_stored(module.path, wanted)
             for operator in operators(module).get(function.name, ()):
-                yield from self._by_operator(operator)
+                yield from self._callers_of_operator(operator)
 
-    def _by_keeping(self, home: str, name: str) -> Iterator[Caller]:
-        """The calls of what keeps the function `name` of the module at `home`: attributes, names, a `partial` of it."""
+    def _callers_of_stored(self, home: str, name: str) -> Iterator[Caller]:
+        """Yield the calls through what stores the function `name` of `home`: attributes, names, a `partial` of it."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(KEPT_CALLS, name, name=name, home=home, but=tests):
+        for path, _ in modules.search(STORED_FUNCTION_CALLS, name, name=name, home=home, skip=tests):
             found = self._project.names.locate(path, name)
             if found is not None and found[:2] == (home, name):
-                yield from kept_calls(modules[path], name)
+                yield from stored_function_calls(modules[path], name)
 
-    def _by_operator(self, operator: str) -> Iterator[Caller]:
-        """The calls of a torch operator, in any file that imports torch."""
+    def _callers_of_operator(self, operator: str) -> Iterator[Caller]:
+        """Yield the calls of a torch operator, in all files that import torch."""
         modules, tests = self._project.modules, self._project.tests
-        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", but=tests):
+        for path, _ in modules.search(OPERATOR_CALLS, operator, name="torch", member="ops", skip=tests):
             yield from operator_calls(modules[path], operator)
-        for path in modules.bystanders("torch", naming_operator(operator), member="ops"):
+        for path in modules.bystander_importers("torch", operator_pattern(operator), member="ops"):
             module = modules.get(path) if path not in tests else None
             if module is not None:
                 yield from operator_calls(module, operator)
 
-    def without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` of `module` in files that import that module, and do not say Triton."""
+    def callers_without_triton(self, module: Module, function: Function) -> Iterator[Caller]:
+        """Yield the calls of `function` of `module` in files that import the module and do not mention Triton."""
         wanted = (function.class_name or "").rpartition(".")[2] if is_applied(function) else function.name
-        for path in self._project.modules.bystanders(last_name(module.path), calling(wanted)):
+        for path in self._project.modules.bystander_importers(last_name(module.path), call_pattern(wanted)):
             other = self._project.modules.get(path) if path not in self._project.tests else None
             if other is not None:
                 yield from self._among(path, read_calls(other, wanted), wanted, function)
 
-    def _by_applied_names(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
-        """The calls that reach `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
+    def _callers_of_applied(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
+        """Yield the calls of `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
         search, tests = self._project.modules.search, self._project.tests
-        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", but=tests):
+        for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", skip=tests):
             for name in names:
-                for caller_path, calls in search(CALLS, name, name=name, home=path, but=tests):
+                for caller_path, calls in search(CALLS, name, name=name, home=path, skip=tests):
                     yield from self._among(caller_path, calls, name, function)
 
     def _among(
         self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
     ) -> Iterator[Caller]:
-        """Those of `calls`, of what has `wanted` last in the module at `path`, that reach `function`."""
+        """Yield those of `calls` of the name `wanted`, in the module at `path`, that reach `function`."""
         key = (function.path, _name_in_module(function))
         for index, called in enumerate(calls):
-            if called is not None and self._reached(path, called) == key:
+            if called is not None and self._find_callee(path, called) == key:
                 yield calls_of(self._project.modules[path], wanted)[index]
 
     def is_test(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether what stands inside `arms` of `function` only tests: in a file or function of tests, for `__main__`.
+        """Return whether code inside `arms` of `function` is a test: in a test file or function, or under a main guard.
 
-        For `__main__` is what its guard holds, functions too, and a function without arguments that only such code
-        calls.
+        Under a main guard are also functions defined there, and functions without arguments that only such code calls.
         """
         if module.path in self._project.tests or any(arm.is_main for arm in arms):
             return True
@@ -147,7 +149,7 @@ class CallGraph:
         return self._for_main[id(function)]
 
     def is_no_program(self, module: Module, function: Function, arms: tuple[BranchArm, ...]) -> bool:
-        """Whether what stands there only tests, measures or teaches."""
+        """Return whether code there only tests, measures or teaches."""
         return (
             module.path in self._project.demonstrations
             or self.is_test(module, function, arms)
@@ -155,19 +157,19 @@ class CallGraph:
         )
 
     def is_shown(self, kernel: Kernel) -> bool:
-        """Whether `kernel` stands in a test, a benchmark or a tutorial, or in a script that tries its own kernels."""
+        """Return whether `kernel` is in a test, a benchmark, a tutorial, or a script that tries its own kernels."""
         if kernel.path in self._project.tests or kernel.path in self._project.demonstrations:
             return True
         module = self._project.modules.get(kernel.path)
         return module is not None and module in self._trials
 
     def only_profiles(self, module: Module, function: Function, depth: int = _MOST_HELPERS) -> bool:
-        """Whether `function` is the `launch_metadata` of a kernel, or nothing but such functions calls it.
+        """Return whether `function` is the `launch_metadata` of a kernel, or is only called by such functions.
 
-        Triton calls these where a launch hook is set, as a profiler does (triton 3.6 compiler/compiler.py:485).
+        Triton calls these if a launch hook is set, as profilers do (triton 3.6 compiler/compiler.py:485).
         """
         is_called = False
-        for caller in self.of(module, function):
+        for caller in self.callers_of(module, function):
             if self.is_no_program(*caller[:2], caller.site.arms):
                 continue
             if depth == 0 or not self.only_profiles(caller.module, caller.function, depth - 1):
@@ -177,11 +179,11 @@ class CallGraph:
         return is_called or (takes_launch and self._describes(function))
 
     def _describes(self, function: Function) -> bool:
-        """Whether some kernel has `function` for its `launch_metadata`."""
+        """Return whether `function` is the `launch_metadata` of a kernel."""
         name, tests, key = function.name, self._project.tests, (function.path, function.qualname)
         return any(
-            self._reached(path, CalledName(described, None, False)) == key
-            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, but=tests)
+            self._find_callee(path, CalledName(described, None, False)) == key
+            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, skip=tests)
             for described in names
         )
 
@@ -194,21 +196,21 @@ class CallGraph:
         ):
             return False
         found = False
-        for caller in self.anywhere(module, function):
+        for caller in self.all_callers(module, function):
             if not self.is_test(caller.module, caller.function, caller.site.arms):
                 return False
             found = True
         return found
 
-    def reached(self, module: Module, function: Function, func: Expr) -> Function | None:
-        """The function of the project that calling `func` there runs; None if it is none, or not to be told."""
+    def find_callee(self, module: Module, function: Function, func: Expr) -> Function | None:
+        """Return the project function that calling `func` there runs; None if it is none or unknown."""
         called = called_name(module, function, func)
-        key = self._reached(module.path, called) if called is not None else None
+        key = self._find_callee(module.path, called) if called is not None else None
         home = self._project.modules.get(key[0]) if key is not None else None
         return home.functions.get(key[1]) if home is not None and key is not None else None
 
-    def _reached(self, path: str, called: CalledName) -> tuple[str, str] | None:
-        """The file and the qualified name of the function that a call in the module at `path` runs."""
+    def _find_callee(self, path: str, called: CalledName) -> tuple[str, str] | None:
+        """Return the file and qualified name of the function that a call in the module at `path` runs."""
         if called.local is not None:
             return path, called.local
         if called.is_own:
@@ -225,13 +227,15 @@ def _may_have_guard(module: Module) -> bool:
 
 
 def _name_in_module(function: Function) -> str:
-    """The qualified name by which `function` is called; what is defined once more has a number behind it, `scale#2`."""
+    """Return the qualified name by which `function` is called; later definitions have a number: `scale#2`."""
     name, _, number = function.qualname.rpartition("#")
     return name if number.isdigit() else function.qualname
 
 
 def read_metadata(module: Module, name: str) -> tuple[str, ...]:
-    """The functions called `name`, as written, that kernels in `module` have for their `launch_metadata`."""
+    """Return the functions, as written, that are the `launch_metadata` of kernels in `module` and have the last name
+    `name`.
+    """
     described = (dotted(kernel.launch_metadata) for kernel in module.kernels if kernel.launch_metadata is not None)
     return tuple(one for one in described if one is not None and one.rpartition(".")[2] == name)
 
@@ -240,7 +244,7 @@ METADATA = declare_query("launch metadata", read_metadata, lambda name: _DESCRIB
 
 
 def is_test_function(function: Function) -> bool:
-    """Whether `function` only tries others: pytest calls it (`def test_scan()`, a mark), or Triton times it."""
+    """Return whether pytest calls `function` (`def test_scan()`, a mark) or Triton times it."""
     if function.parent != "<module>" or function.class_name is not None:
         return False
     marks = [dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators]

@@ -1,4 +1,4 @@
-"""Calls to the names that they call by, and names to the calls in a module."""
+"""The names by which calls refer to functions, and the calls of a name in a module."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import CallSite, Function
     from triton_doctor.static.python.module import Module
 
-# A name, or `apply` of it, and the parenthesis: between them what may stand between any two tokens, or closes others.
+# A name, or `apply` of it, and the parenthesis; between them whitespace, comments and closing parentheses.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
 _AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
 
 
 class Caller(NamedTuple):
-    """A call, and the function that makes it."""
+    """A call, and the function that contains it."""
 
     module: Module
     function: Function
@@ -30,10 +30,10 @@ class Caller(NamedTuple):
 
 
 class CalledName(NamedTuple):
-    """What a call runs, as far as its module tells: a dotted `name`.
+    """What a call refers to, as far as its module tells: a dotted `name`.
 
-    `local` is the qualified name of a function of that module where it is one that is nested in the caller, a method of
-    its class, or a static method of a class that it names; `is_own` says that it can be no other than such a method.
+    `local` is the qualified name of a function of that module: one nested in the caller, a method of its class, or a
+    static method of a class that it names. `is_own` says that it can be nothing else than such a method.
     """
 
     name: str
@@ -42,7 +42,7 @@ class CalledName(NamedTuple):
 
 
 def called_name(module: Module, function: Function, func: Expr) -> CalledName | None:
-    """What calling `func` in `function` of `module` runs; None where `func` is no dotted name."""
+    """Return what calling `func` in `function` of `module` refers to; None if `func` is no dotted name."""
     name = dotted(func)
     if name is None:
         return None
@@ -61,30 +61,33 @@ def called_name(module: Module, function: Function, func: Expr) -> CalledName | 
 
 
 def read_calls(module: Module, name: str) -> tuple[CalledName | None, ...]:
-    """What each of the calls that `calls_of` gives runs; None where its function is no dotted name."""
+    """Return what each call of `calls_of` refers to; None for one that is no dotted name."""
     return tuple(called_name(module, caller.function, caller.site.call.func) for caller in calls_of(module, name))
 
 
 @cached_in_scan()
 def calls_of(module: Module, name: str) -> tuple[Caller, ...]:
-    """The calls in `module` of what has `name` last: `forward` of an autograd class goes by the name of the class."""
-    sign = calling(name)
+    """Return the calls in `module` whose last name is `name`.
+
+    `forward` of an autograd class is called by the class's name.
+    """
+    pattern = call_pattern(name)
     return tuple(
         Caller(module, function, site)
         for function in module.functions.values()
-        if function.shows(sign)
+        if function.matches(pattern)
         for site in function.calls
         if _called(site.call.func) == name
     )
 
 
 @cached_in_scan()
-def calling(name: str) -> TextPattern:
-    """What the text of every call of `name` has, and that of its definition has not."""
+def call_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches every call of `name`, but not its definition."""
     return TextPattern(name, _BEFORE, _AFTER)
 
 
-CALLS = declare_query("calls", read_calls, calling)
+CALLS = declare_query("calls", read_calls, call_pattern)
 
 
 def _called(func: Expr) -> str:

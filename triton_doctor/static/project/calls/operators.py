@@ -1,8 +1,8 @@
-"""Functions to the torch operators that run them, and operators to their calls: `torch.ops.space.name(x)`.
+"""Torch operators: the operators of a function, and the calls of an operator as `torch.ops.space.name(x)`.
 
-A function becomes an operator by a decorator, `@torch.library.custom_op("space::name", ...)`, or by a call at the top
-level of its module that is given a name and the function: `library.impl("name", function)`. Where a call is given more
-functions, the first one runs, and the others say what it returns, or how it is differentiated.
+A function becomes an operator by a decorator, `@torch.library.custom_op("space::name", ...)`, or by a top-level call
+that receives a name and the function: `library.impl("name", function)`. If such a call receives more functions, the
+first is the implementation; the others compute shapes or gradients.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
 
 _OPERATOR = re.compile(r"(?:(\w+)::)?(\w+)(?:\.\w+)?(?:\(.*)?", re.DOTALL)
-# These say something else of an operator than what it runs (torch 2.13 library.py).
+# Functions that add something other than an implementation to an operator (torch 2.13 library.py).
 _DESCRIBING = frozenset(
     "register_fake register_autograd register_vmap register_autocast register_torch_dispatch impl_abstract "
     "impl_backward impl_save_for_backward define".split()
 )
-# Called or not, these give back a function, and keep it nowhere.
+# Decorators that return a function and store it nowhere.
 _KEEPING_NOTHING = frozenset(
     "autotune jit heuristics compile cache lru_cache wraps no_grad inference_mode enable_grad set_grad_enabled "
     "autocast custom_fwd custom_bwd contextmanager".split()
@@ -41,7 +41,7 @@ _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
 @cached_in_scan()
 def operators(module: Module) -> Mapping[str, tuple[str, ...]]:
-    """The operators of each function at the top level of `module`, by its name: `space::name`, or `::name`."""
+    """Return the operators of each top-level function of `module`, by its name: `space::name`, or `::name`."""
     top = module.top
     found: dict[str, list[str]] = {}
     for function in module.functions.values():
@@ -59,7 +59,7 @@ def operators(module: Module) -> Mapping[str, tuple[str, ...]]:
 
 
 def only_registers(call: Call, name: str) -> bool:
-    """Whether `call` makes the function `name` an operator, or says more of one: `scale.register_autograd(f)`."""
+    """Return whether `call` only makes the function `name` an operator or extends one: `scale.register_autograd(f)`."""
     if isinstance(call.func, Attr) and call.func.base == Name(name):
         return call.func.name in _DESCRIBING
     operator = _operator_of(call.func if isinstance(call.func, Call) else call)
@@ -67,13 +67,15 @@ def only_registers(call: Call, name: str) -> bool:
 
 
 def describes(decorator: Expr, name: str) -> bool:
-    """Whether `decorator` says more of the operator `name`: `@scale.register_fake`."""
+    """Return whether `decorator` extends the operator `name`: `@scale.register_fake`."""
     func = decorator.func if isinstance(decorator, Call) else decorator
     return isinstance(func, Attr) and func.base == Name(name) and func.name in _DESCRIBING
 
 
 def may_register(decorator: Expr) -> bool:
-    """Whether a decorator may keep the function for others to call: `@register("scale")`, not `@torch.no_grad()`."""
+    """Return whether a decorator may store the function for others to call: `@register("scale")`, not
+    `@torch.no_grad()`.
+    """
     match decorator:
         case Call(func):
             return final_name(func) not in _KEEPING_NOTHING
@@ -82,7 +84,7 @@ def may_register(decorator: Expr) -> bool:
 
 
 def _operator_of(call: Call) -> str | None:
-    """The operator that a call of torch's, or one that wraps it, is given the name of."""
+    """Return the operator whose name a call of torch, or of a wrapper of it, receives."""
     last = final_name(call.func)
     if last in _DESCRIBING:
         return None
@@ -98,17 +100,17 @@ def _arguments(call: Call) -> Iterator[Expr]:
 
 
 @cached_in_scan()
-def naming_operator(operator: str) -> TextPattern:
-    """What the text of every use of the operator by its name has."""
+def operator_pattern(operator: str) -> TextPattern:
+    """Return a pattern that matches every use of the operator by its name."""
     return TextPattern(operator.rpartition("::")[2], _BEFORE, _AFTER)
 
 
 @cached_in_scan()
 def operator_calls(module: Module, operator: str) -> tuple[Caller, ...]:
-    """The calls of the operator in `module`, and those of names and attributes that its functions give to it."""
-    sign = naming_operator(operator)
+    """Return the calls of the operator in `module`, including those through names and attributes bound to it."""
+    pattern = operator_pattern(operator)
     top = module.top
-    named = [function for function in module.functions.values() if function.shows(sign)]
+    named = [function for function in module.functions.values() if function.matches(pattern)]
     kept = {name for function in named for name in _kept(function, operator, is_top=function is top)}
     return tuple(
         Caller(module, function, site)
@@ -119,7 +121,7 @@ def operator_calls(module: Module, operator: str) -> tuple[Caller, ...]:
 
 
 def _kept(function: Function, operator: str, *, is_top: bool) -> Iterator[str]:
-    """The names that `function` binds to the operator: those of attributes, of the module, and its own."""
+    """Yield the names that `function` binds to the operator: attributes, module names and local names."""
     for name, bindings in function.bindings.items():
         if len(bindings) == 1 and _is_operator(bindings[0].value, operator):
             yield name if is_top else f"{function.qualname}.{name}"
@@ -138,15 +140,15 @@ def _names_one(func: Expr, kept: set[str], function: Function) -> bool:
 
 
 def _is_operator(expr: Expr, operator: str) -> bool:
-    """Whether `expr` is `torch.ops.space.name`, or `.default` of it; any space where `operator` tells none."""
+    """Return whether `expr` is `torch.ops.space.name` or its `.default`; any space if `operator` has none."""
     parts = (dotted(expr) or "").removesuffix(".default").split(".")
     space, _, name = operator.rpartition("::")
     return len(parts) > 2 and parts[-3] == "ops" and parts[-1] == name and space in ("", parts[-2])
 
 
 def read_operator_calls(module: Module, operator: str) -> tuple[str, ...]:
-    """The qualified names of the functions of `module` that call the operator, once for each call."""
+    """Return the qualified names of the functions of `module` that call the operator, once for each call."""
     return tuple(caller.function.qualname for caller in operator_calls(module, operator))
 
 
-OPERATOR_CALLS = declare_query("operator calls", read_operator_calls, naming_operator)
+OPERATOR_CALLS = declare_query("operator calls", read_operator_calls, operator_pattern)

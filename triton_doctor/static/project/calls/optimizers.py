@@ -1,15 +1,15 @@
-"""Functions to whether only optimizers run them, which step the parameters of a model: its sizes, and no others.
+"""Whether only optimizers run a function: it then processes the parameters of a model, whose sizes are fixed.
 
-An optimizer is a class that derives from torch's `Optimizer`. What its methods alone name, and what such functions
-alone name in turn, is its own, whether it is called at once, kept in an attribute or passed on. What nothing runs
-does not count.
+An optimizer is a class derived from torch's `Optimizer`. A function that only its methods use, directly or through such
+functions, belongs to it, whether it is called, stored in an attribute or passed on. Code that nothing runs does not
+count.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.calls.reachability import outermost
+from triton_doctor.static.project.calls.sole_users import is_used_only_by
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import Class
@@ -21,21 +21,16 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
 
 
-def is_of_optimizer(
-    project: Project, reachability: Reachability, module: Module, function: Function, depth: int = MOST_DEPTH
-) -> bool:
-    """Whether `function` of `module` is a method of an optimizer, or nothing else names it."""
-    function = outermost(module, function)
-    if function.class_name is not None:
+def is_of_optimizer(project: Project, reachability: Reachability, module: Module, function: Function) -> bool:
+    """Return whether `function` of `module` is a method of an optimizer, or only such functions use it."""
+
+    def is_method(module: Module, function: Function) -> bool | None:
+        if function.class_name is None:
+            return None
         owner = module.classes.get(function.class_name)
         return owner is not None and _is_optimizer(project, owner, MOST_DEPTH)
-    is_run = False
-    for user in reachability.users(module, function) if depth > 0 else ():
-        if user is not None and is_of_optimizer(project, reachability, *user, depth - 1):
-            is_run = True
-        elif user is None or reachability.reaches(*user):
-            return False
-    return is_run
+
+    return is_used_only_by(is_method, reachability, module, function)
 
 
 def _is_optimizer(project: Project, owner: Class, depth: int) -> bool:

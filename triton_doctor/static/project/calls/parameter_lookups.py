@@ -1,7 +1,7 @@
-"""Parameters to whether code that Triton calls may still ask for them by name: hooks, grids, lists of a decorator.
+"""Whether code that Triton calls may look up a parameter by name: hooks, grids, lists in decorators.
 
-A decorator names functions, tables and lists; a grid may be a function. All that these lead to in the project is
-searched for the parameter's name as a string. A grid that comes from out of sight counts as asking.
+Decorators name functions, tables and lists; a grid may be a function. Everything in the project that these refer to is
+searched for the parameter's name as a string. A grid of unknown origin counts as a lookup.
 """
 
 from __future__ import annotations
@@ -32,40 +32,44 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Module
 
-# A hook calls a helper, which calls another.
+# Depth of calls: a hook calls a helper, which calls another.
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _NUMBER = re.compile(rb"(?<![\w\"'])\d")
-# The lists that a fix edits together with the parameters.
+# Lists that a fix edits together with the parameters.
 _UNSPECIALIZED = re.compile(rb"do_not_specialize\w*\s*=\s*[\[(][^\])]*[\])]")
 
-# The function of `prune_configs_by` that takes configs away (triton 3.9 autotuner.py).
+# The entry of `prune_configs_by` that removes configs (triton 3.9 autotuner.py).
 _PRUNES = "early_config_prune"
 _RAISES = re.compile(r"^\s+raise\b", re.MULTILINE)
 
 
-def is_asked_for(project: Project, kernel: Kernel, name: str) -> bool:
-    """Whether something that the decorators of `kernel` or the grids of its launches lead to may name `name`."""
+def is_looked_up(project: Project, kernel: Kernel, name: str) -> bool:
+    """Return whether the decorators of `kernel`, or the grids of its launches, may look up `name`."""
     search = _StringSearch(project, name)
-    return search.decorators_ask(kernel) or any(search.grid_asks(launch) for launch in launches(project, kernel))
+    return search.decorators_look_up(kernel) or any(
+        search.grid_looks_up(launch) for launch in launches(project, kernel)
+    )
 
 
-def is_asked_for_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
-    """Whether something that `jit` is given, a `repr` that names variants, may look for `name` among the constants."""
-    return kernel.jit_span is not None and _StringSearch(project, name).jit_asks(kernel, kernel.jit_span)
+def is_looked_up_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
+    """Return whether an option of `jit`, such as a `repr` that names variants, may look up `name` among
+    the constants.
+    """
+    return kernel.jit_span is not None and _StringSearch(project, name).jit_looks_up(kernel, kernel.jit_span)
 
 
 class Pruner(NamedTuple):
-    """A function that leaves some configs out by an argument; `fails` where it raises if no config suits a value."""
+    """A function that removes configs depending on an argument; `fails` if it raises when no config is left."""
 
     name: str
     fails: bool
 
 
 def find_pruner(project: Project, kernel: Kernel, name: str) -> Pruner | None:
-    """What leaves out configs of `kernel` by the argument `name`; None where nothing is seen to.
+    """Return what removes configs of `kernel` depending on the argument `name`; None if nothing known does.
 
-    Triton asks it once for each value of the autotune key, so what it leaves is for the very value that it was asked
-    with. A `perf_model` only ranks the configs: any of them gives the same results.
+    Triton calls it once for each value of the autotune key, so the remaining configs belong to exactly that value. A
+    `perf_model` only ranks configs: any of them gives the same results.
     """
     pruned_by = kernel.autotune.pruned_by if kernel.autotune is not None else None
     match pruned_by:
@@ -81,11 +85,11 @@ def find_pruner(project: Project, kernel: Kernel, name: str) -> Pruner | None:
     if not search.finds(kernel, named):
         return None
     spelled = dotted(named.func if isinstance(named, Call) else named)
-    return Pruner(spelled or _PRUNES, any(_RAISES.search(one.text.text) for one in search.asked))
+    return Pruner(spelled or _PRUNES, any(_RAISES.search(one.text.text) for one in search.visited))
 
 
 class _StringSearch:
-    """Follows names to what they stand for, each once, and looks for `name` as a string there."""
+    """Follows names to their definitions, each once, and searches these for `name` as a string."""
 
     def __init__(self, project: Project, name: str) -> None:
         self._project = project
@@ -93,30 +97,30 @@ class _StringSearch:
         self._quoted = (f'"{name}"'.encode(), f"'{name}'".encode())
         self._seen: set[tuple[str, str, str]] = set()
 
-    def decorators_ask(self, kernel: Kernel) -> bool:
+    def decorators_look_up(self, kernel: Kernel) -> bool:
         module = self._project.modules[kernel.path]
         maker = module.functions.get(kernel.made_in or "")
-        # A config or its hook may be filled where it is not made: `config.kwargs["name"] = ...`
+        # A config or its hook may be filled in elsewhere: `config.kwargs["name"] = ...`
         filled = kernel.autotune is not None and any(self._holds(one) for one in _enclosing(module, maker))
         above = self._above(kernel)
         if any(_NUMBER.search(listed) for listed in _UNSPECIALIZED.findall(above)):
-            return True  # a position, which would be that of another parameter
-        return filled or self._text_asks(module, maker, _UNSPECIALIZED.sub(b"", above))
+            return True  # a position: removing a parameter would make it that of another
+        return filled or self._text_looks_up(module, maker, _UNSPECIALIZED.sub(b"", above))
 
-    def _text_asks(self, module: Module, scope: Function | None, text: bytes) -> bool:
-        """Whether `text`, which stands in `scope` of `module`, names it, or something that a word of it leads to."""
+    def _text_looks_up(self, module: Module, scope: Function | None, text: bytes) -> bool:
+        """Return whether `text`, in `scope` of `module`, contains the name, or refers to something that does."""
         if any(quoted in text for quoted in self._quoted):
             return True
         scopes = _enclosing(module, scope)
         words = {word.decode() for word in _WORD.findall(text)}
-        return any(self._word_asks(module, scopes, word, MOST_NAMES) for word in sorted(words))
+        return any(self._word_looks_up(module, scopes, word, MOST_NAMES) for word in sorted(words))
 
-    def jit_asks(self, kernel: Kernel, span: Span) -> bool:
+    def jit_looks_up(self, kernel: Kernel, span: Span) -> bool:
         module = self._project.modules[kernel.path]
         given = SourceText(self._project.modules.source(kernel.path)).text_at(span).encode()
-        return b"repr" in given and self._text_asks(module, module.functions.get(kernel.made_in or ""), given)
+        return b"repr" in given and self._text_looks_up(module, module.functions.get(kernel.made_in or ""), given)
 
-    def grid_asks(self, launch: LinkedLaunch) -> bool:
+    def grid_looks_up(self, launch: LinkedLaunch) -> bool:
         grid, function = launch.launch.grid, launch.function
         if grid is None:
             return False
@@ -126,10 +130,10 @@ class _StringSearch:
                 return given.annotation not in ("tuple", "Tuple", "int", "list", "List")
         if isinstance(grid, Subscript) or (isinstance(grid, Attr) and not _is_own(grid)):
             return True
-        return self._expr_asks(launch.module, _enclosing(launch.module, function), grid, MOST_NAMES)
+        return self._expr_looks_up(launch.module, _enclosing(launch.module, function), grid, MOST_NAMES)
 
     def _above(self, kernel: Kernel) -> bytes:
-        """The decorators of `kernel`, as they are written."""
+        """Return the decorators of `kernel` as written."""
         lines = self._project.modules.source(kernel.path).splitlines()
         spans = [kernel.jit_span, kernel.autotune.span if kernel.autotune else None]
         spans += [heuristic.span for heuristic in kernel.heuristics]
@@ -139,30 +143,30 @@ class _StringSearch:
     def _holds(self, function: Function) -> bool:
         return any(function.holds(quoted) for quoted in self._quoted)
 
-    def _expr_asks(self, module: Module, scopes: list[Function], expr: Expr, steps: int) -> bool:
+    def _expr_looks_up(self, module: Module, scopes: list[Function], expr: Expr, steps: int) -> bool:
         match expr:
             case Const(value):
                 return value == self._name
             case Name(word):
-                return self._word_asks(module, scopes, word, steps)
+                return self._word_looks_up(module, scopes, word, steps)
             case Attr(base, member):
                 full = dotted(expr)
                 found = self._project.names.dotted(module, full) if full is not None else None
                 if isinstance(found, Function):
-                    return self._function_asks(found, steps)
+                    return self._function_looks_up(found, steps)
                 own = _is_own(expr) and any(
-                    self._function_asks(one, steps) for one in module.functions.values() if one.name == member
+                    self._function_looks_up(one, steps) for one in module.functions.values() if one.name == member
                 )
-                return own or self._expr_asks(module, scopes, base, steps)
+                return own or self._expr_looks_up(module, scopes, base, steps)
             case Lambda(_, body):
-                return self._expr_asks(module, scopes, body, steps)
+                return self._expr_looks_up(module, scopes, body, steps)
             case Call(func, args, keywords):
                 inner = (func, *args, *(value for _, value in keywords))
-                return any(self._expr_asks(module, scopes, one, steps) for one in inner)
+                return any(self._expr_looks_up(module, scopes, one, steps) for one in inner)
             case _:
-                return any(self._expr_asks(module, scopes, one, steps) for one in children(expr))
+                return any(self._expr_looks_up(module, scopes, one, steps) for one in children(expr))
 
-    def _word_asks(self, module: Module, scopes: list[Function], word: str, steps: int) -> bool:
+    def _word_looks_up(self, module: Module, scopes: list[Function], word: str, steps: int) -> bool:
         key = (module.path, scopes[0].qualname if scopes else "", word)
         if key in self._seen or steps == 0:
             return False
@@ -170,24 +174,24 @@ class _StringSearch:
         for scope in scopes:
             if word in scope.bindings:
                 values = [binding.value for binding in scope.bindings[word]]
-                return any(self._expr_asks(module, scopes, value, steps - 1) for value in values)
+                return any(self._expr_looks_up(module, scopes, value, steps - 1) for value in values)
             nested = [one for one in module.functions.values() if (one.parent, one.name) == (scope.qualname, word)]
             if nested:
-                return any(self._function_asks(one, steps) for one in nested)
+                return any(self._function_looks_up(one, steps) for one in nested)
         own = [one for one in module.functions.values() if word in (one.class_name, one.qualname)]
         if own:
-            return any(self._function_asks(one, steps) for one in own)
+            return any(self._function_looks_up(one, steps) for one in own)
         if word not in module.imports and not module.star_imports:
             return False
         found = self._project.names.defined(module, word)
         if isinstance(found, Function):
-            return self._function_asks(found, steps)
+            return self._function_looks_up(found, steps)
         there = self._project.names.defining(module, word)
         if there is None or there[0] is module:
             return False
-        return self._word_asks(there[0], _enclosing(there[0], None), there[1], steps - 1)
+        return self._word_looks_up(there[0], _enclosing(there[0], None), there[1], steps - 1)
 
-    def _function_asks(self, function: Function, steps: int) -> bool:
+    def _function_looks_up(self, function: Function, steps: int) -> bool:
         if self._holds(function):
             return True
         if steps == 0:
@@ -195,31 +199,35 @@ class _StringSearch:
         module = self._project.modules[function.path]
         called = {site.call.func for site in function.calls}
         scopes = _enclosing(module, function)
-        return any(self._expr_asks(module, scopes, one, steps - 1) for one in called)
+        return any(self._expr_looks_up(module, scopes, one, steps - 1) for one in called)
 
 
 class _ArgumentSearch(_StringSearch):
-    """Looks in functions that Triton hands the arguments of a launch, and in those that they hand these on to."""
+    """Searches the functions that Triton passes a launch's arguments to, and functions that these pass them to."""
 
     def __init__(self, project: Project, name: str) -> None:
-        """`asked` are the functions that were looked at, up to the one that asks."""
+        """Start the search for the argument `name`."""
         super().__init__(project, name)
-        self.asked: list[Function] = []
+        self.visited: list[Function] = []
 
     def finds(self, kernel: Kernel, expr: Expr) -> bool:
-        """Whether `expr` in a decorator of `kernel` is, makes or wraps a function that asks for the argument."""
+        """Return whether `expr` in a decorator of `kernel` is, creates or wraps a function that looks up
+        the argument.
+        """
         module = self._project.modules[kernel.path]
-        return self._expr_asks(module, _enclosing(module, module.functions.get(kernel.made_in or "")), expr, MOST_NAMES)
+        return self._expr_looks_up(
+            module, _enclosing(module, module.functions.get(kernel.made_in or "")), expr, MOST_NAMES
+        )
 
-    def _function_asks(self, function: Function, steps: int) -> bool:
-        self.asked.append(function)
+    def _function_looks_up(self, function: Function, steps: int) -> bool:
+        self.visited.append(function)
         if self._holds(function) or any(param.name == self._name for param in function.params):
             return True
         module = self._project.modules[function.path]
         scopes = _enclosing(module, function)
-        handed = {Name(param.name) for param in function.params[1:]}  # the first are the configs
+        handed = {Name(param.name) for param in function.params[1:]}  # the first argument is the configs
         return steps > 0 and any(
-            self._expr_asks(module, scopes, site.call.func, steps - 1)
+            self._expr_looks_up(module, scopes, site.call.func, steps - 1)
             for site in function.calls
             if handed & {*every_part(*site.call.args, *(value for _, value in site.call.keywords))}
         )
@@ -230,7 +238,7 @@ def _is_own(expr: Attr) -> bool:
 
 
 def _enclosing(module: Module, function: Function | None) -> list[Function]:
-    """`function`, those around it, and the top level of `module`."""
+    """Return `function`, the functions around it, and the top level of `module`."""
     found = []
     while function is not None and function.name != "<module>":
         found.append(function)

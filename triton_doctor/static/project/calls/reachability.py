@@ -1,77 +1,75 @@
-"""Functions to whether anything in the project may run them, apart from its tests, benchmarks and examples.
+"""Reachability: may anything in the project run a function, apart from tests, benchmarks and examples?
 
-A function is out of reach only where its project says so: other modules import something of its module, and nothing
-calls it, exports it or uses its name. What a package exports is out of reach where the project itself imports the name
-from there, and does nothing with it. The functions of a script, or of a file that nobody imports, are all in reach.
+A function is unreachable only if the project says so: other modules import from its module, and nothing calls it,
+exports it or uses its name. A name that a package exports is unreachable if the project itself imports it from there
+without using it. Functions of a script, or of a file that nothing imports, are all reachable.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.call_graph import is_test_function
-from triton_doctor.static.project.calls.operators import describes, may_register, only_registers, operators
-from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.calls.mentions import MENTIONS, is_alias, read_mentions, use_pattern
+from triton_doctor.static.project.calls.operators import may_register, operators
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Attr, Const, Name, every_part
-from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from triton_doctor.static.project.calls.call_graph import CallGraph
+    from triton_doctor.static.project.calls.mentions import Mentions
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.function import BranchArm, Function
-    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Import, Module
-
-_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
-_AFTER = re.compile(rb"(?![A-Za-z0-9_])")
 
 
 class Reachability:
-    """Tells which functions of one project something in it may run."""
+    """Computes which functions of one project may run."""
 
     def __init__(self, project: Project, callers: CallGraph) -> None:
-        """Nothing is looked at yet."""
+        """Start with an empty cache."""
         self._project = project
         self._callers = callers
         self._known: dict[tuple[str, str], bool] = {}
 
     def reaches(self, module: Module, function: Function) -> bool:
-        """Whether something in the project may run `function` of `module`."""
+        """Return whether something in the project may run `function` of `module`."""
         key = (function.path, function.qualname)
         if key not in self._known:
             self._known[key] = self._reaches(module, function, frozenset())
         return self._known[key]
 
     def exports(self, module: Module, function: Function) -> bool:
-        """Whether a package hands `function` of `module`, or its class, on to others, who may call it as they like."""
+        """Return whether a package exports `function` of `module`, or its class, to unknown callers."""
         name = (function.class_name or function.name).partition(".")[0]
         return any(
-            _hands_on(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
+            _re_exports(other, imported) or (other.path.endswith("__init__.py") and imported.member == name)
             for other, _, imported in self._importers_of(module, (name,))
         )
 
     def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """The functions that name the plain `function` of `module`, tests apart, and None where others may use it.
+        """Yield the functions that use `function` of `module`, or its class, except tests; None for unknown users.
 
-        Those in files that say Triton come first: what else there is need not be asked for.
+        Users in files with Triton come first, since a caller may stop before the others are read.
         """
-        name, project = function.name, self._project
-        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests):
+        name = (function.class_name or function.name).rpartition(".")[2]
+        for one in (name, *_aliases(module, name)):
+            yield from self._users_by(one, module, function)
+
+    def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
+        """Yield the users of `function` that refer to it, or to its class, as `name`."""
+        project = self._project
+        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
             if mentions is None or path in project.demonstrations:
                 continue
             place = project.names.locate(path, name)
             if place is None:
-                yield None  # an attribute of something, say
+                yield None  # as an attribute of something
             elif place.path == module.path:
                 yield from _users_in(project, path, mentions, function)
         for other, local, imported in self._importers_of(module, (name,)):
-            if _hands_on(other, imported):
+            if _re_exports(other, imported):
                 yield None
             mentions = read_mentions(other, local if imported.member == name else name)
             if mentions is not None:
@@ -93,7 +91,7 @@ class Reachability:
         own_operators = operators(module).get(function.name, ()) if function.class_name is None else ()
         if not own_operators and any(may_register(decorator) for decorator in function.decorators):
             return True
-        callers = list(self._callers.of(module, entered, of_tests=True))
+        callers = list(self._callers.callers_of(module, entered, include_tests=True))
         if own_operators and not callers:
             return True
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
@@ -106,9 +104,9 @@ class Reachability:
             if not self._callers.is_no_program(caller.module, caller.function, caller.site.arms)
         ):
             return True
-        # Files that do not say Triton are no part of a search.
+        # Files without Triton are not part of a search.
         if any(
-            _hands_on(other, imported)
+            _re_exports(other, imported)
             or any(
                 self._does_use(other.path, local if imported.member == one else one, own)
                 for one in names
@@ -117,12 +115,12 @@ class Reachability:
             for other, local, imported in self._importers_of(module, names)
         ):
             return True
-        return not any(True for _ in self._importers_of(module))  # last: it reads the most files
+        return not any(True for _ in self._importers_of(module))  # last, since it reads the most files
 
     def _is_used(self, module: Module, name: str, own: frozenset[tuple[str, str]]) -> bool:
-        """Whether a file that says Triton does more with `name` of `module` than what a function's `own` do."""
+        """Return whether a file with Triton uses `name` of `module` outside the functions `own`."""
         project = self._project
-        found = project.modules.search(MENTIONS, name, name=name, home=module.path, but=project.tests)
+        found = project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests)
         return any(
             self._counts(path, name, mentions, own) and not self._is_another(path, name, mentions, module)
             for path, mentions in found
@@ -133,46 +131,48 @@ class Reachability:
         return self._counts(path, name, read_mentions(self._project.modules[path], name), own)
 
     def _counts(self, path: str, name: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
-        """Whether the file at `path` hands `name` on, or uses it outside of `own`: the function, and its callers."""
+        """Return whether the file at `path` re-exports `name`, or uses it outside `own`: the function
+        and its callers.
+        """
         if mentions is None or mentions.is_valued:
             return mentions is not None
-        if mentions.is_exported and not self._is_taken_for_nothing(path, name):
+        if mentions.is_exported and not self._is_imported_unused(path, name):
             return True
         return any(
             not any(path == other and _is_related(qualname, inner) for other, inner in own)
             for qualname in mentions.functions
         )
 
-    def _is_taken_for_nothing(self, package: str, name: str) -> bool:
-        """Whether the project imports `name` from the package at that path, and no file does anything with it."""
+    def _is_imported_unused(self, package: str, name: str) -> bool:
+        """Return whether the project imports `name` from the package at that path, and no file uses it."""
         is_taken = False
         for other, local, imported in self._importers_of(self._project.modules[package], (name,)):
-            if _hands_on(other, imported) or read_mentions(other, local if imported.member == name else name):
+            if _re_exports(other, imported) or read_mentions(other, local if imported.member == name else name):
                 return False
             is_taken |= imported.member == name
         return is_taken
 
     def _is_another(self, path: str, name: str, mentions: Mentions, module: Module) -> bool:
-        """Whether the file at `path` calls something by `name` that is of a module other than `module`."""
+        """Return whether the `name` that the file at `path` calls belongs to another module than `module`."""
         if path == module.path:
             return False
         place = self._project.names.locate(path, name)
         if place is not None:
             return place.path not in (path, module.path)
-        # An import of a folder above, or of the module itself, may lead there although its path is not followed.
+        # An import of a folder above, or of the module itself, may refer to it although its path is not followed.
         folders = (*module.path.split("/"), last_name(module.path))
         return mentions.library is not None and mentions.library not in folders
 
     def _importers_of(
         self, module: Module, using: Collection[str] | None = None
     ) -> Iterator[tuple[Module, str, Import]]:
-        """The imports of `module`, or of something of it, with the names that they bind.
+        """Yield the imports of `module`, or of something in it, with the names that they bind.
 
-        They are those of other files that are neither tests nor demonstrations.
-        Where `using` is given, files that neither mention one of these names nor may hand all names on are not read.
+        Only those of other files that are neither tests nor demonstrations. With `using`, files that neither mention
+        one of these names nor may re-export all names are not read.
         """
         project, stem = self._project, last_name(module.path)
-        for path in project.modules.importers(stem, None if using is None else map(mention, using)):
+        for path in project.modules.importers(stem, None if using is None else map(use_pattern, using)):
             if path == module.path or path in project.tests or path in project.demonstrations:
                 continue
             other = project.modules.get(path)
@@ -183,111 +183,42 @@ class Reachability:
                     yield other, local, one
 
 
-class Mentions(NamedTuple):
-    """What a module does with a name: a package exports it, its top level uses the value, `functions` say it.
-
-    `library` is the first name of the module that it is imported from, `a` of `from a.b import name`; else None.
-    """
-
-    is_exported: bool
-    is_valued: bool
-    functions: tuple[str, ...]
-    library: str | None
-
-
-@cached_in_scan()
-def read_mentions(module: Module, name: str) -> Mentions | None:
-    """What `module` does with `name`, by the qualified names of its functions; None where it only imports it."""
-    is_package = module.path.endswith("__init__.py")
-    top = module.top
-    functions = tuple(
-        one.qualname
-        for one in module.functions.values()
-        if one is not top and not one.is_for_main and not is_test_function(one) and _says(one, name)
-    )
-    imported = module.imports.get(name)
-    found = Mentions(
-        is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
-        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
-        functions=functions,
-        library=imported.module.partition(".")[0]
-        if imported is not None and imported.member and not imported.level
-        else None,
-    )
-    return found if found.is_exported or found.is_valued or functions else None
-
-
-@cached_in_scan()
-def mention(name: str) -> TextPattern:
-    """What the text of every use of `name` has, and that of its definition has not."""
-    return TextPattern(name, _BEFORE, _AFTER)
-
-
-MENTIONS = declare_query("mentions", read_mentions, mention)
-
-
 def _users_in(
     project: Project, path: str, mentions: Mentions, function: Function
 ) -> Iterator[tuple[Module, Function] | None]:
-    """The functions of the file at `path` that name `function`, but for itself; None where more than these do."""
+    """Yield the functions of the file at `path` that use `function`, except itself.
+
+    None if others may use it through the file.
+    """
     if mentions.is_valued or mentions.is_exported:
         yield None
     home = project.modules[path]
-    yield from ((home, home.functions[one]) for one in mentions.functions if home.functions[one] is not function)
+    own = (function.path, function.class_name or function.qualname)
+    yield from (
+        (home, home.functions[one])
+        for one in mentions.functions
+        if own != (path, home.functions[one].class_name or one)
+    )
 
 
 def outermost(module: Module, function: Function) -> Function:
-    """The function or method of `module` that `function` stands in; itself where that is the module."""
+    """Return the function or method of `module` that contains `function`; itself at the top level."""
     while function.parent is not None and function.parent != "<module>" and function.parent in module.functions:
         function = module.functions[function.parent]
     return function
 
 
-def _says(function: Function, name: str) -> bool:
-    """Whether `function` says `name` where it comes to, other than as the operator that it describes."""
-    times = function.text.times(mention(name)) - sum(describes(one, name) for one in function.decorators)
-    return times > 0 and times > function.text.times_unreachable(mention(name))
-
-
 def _aliases(module: Module, name: str) -> Iterator[str]:
-    """What the top level calls `name` too: `scale = Scale.apply`."""
+    """Yield the other names of `name` at the top level: `scale = Scale.apply`."""
     for bindings in module.top.bindings.values():
-        yield from (one.name for one in bindings if _is_alias(one.value, name))
+        yield from (one.name for one in bindings if is_alias(one.value, name))
 
 
-def _is_alias(value: Expr, name: str) -> bool:
-    match value:
-        case Name(found) | Attr(Name(found), "apply"):
-            return found == name
-        case _:
-            return False
-
-
-def _hands_on(other: Module, imported: Import) -> bool:
-    """Whether `other` takes all there is, or makes a whole module part of a package."""
+def _re_exports(other: Module, imported: Import) -> bool:
+    """Return whether `other` star-imports the module, or is a package that imports it whole."""
     return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
 
 
 def _is_related(one: str, other: str) -> bool:
-    """Whether two qualified names are of one function, of a class and its method, or of a function in the other."""
+    """Return whether two qualified names are of one function, of a class and its method, or of nested functions."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
-
-
-def _expressions(function: Function, name: str) -> Iterator[Expr]:
-    """The expressions of assignments and calls, but for those for `__main__`, and that only give `name` another."""
-    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
-    values = (one.value for one in bindings if not _is_alias(one.value, name))
-    calls = (site.call for site in function.calls if not _is_for_main(site.arms))
-    return every_part(*values, *(call for call in calls if not only_registers(call, name)))
-
-
-def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:
-    return any(arm.is_main for arm in arms)
-
-
-def _names(expr: Expr, name: str) -> bool:
-    match expr:
-        case Name(found) | Attr(_, found) | Const(str(found)):
-            return found == name
-        case _:
-            return False

@@ -1,4 +1,4 @@
-"""Findings to the kernel that they are about, and kernels to what is known of their surroundings."""
+"""What is known around a kernel: its launches, whether it is public or passed on, and the kernel of a finding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel, Module, Param
 
 _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
-# `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` takes a number as well.
+# `if isinstance(n, tl.tensor) and n.dtype.is_ptr(): n = tl.load(n)` accepts a number too.
 _ASKED = re.compile(rb"\bisinstance\s*\(\s*(\w+)|\b(\w+)\.dtype\.is_ptr\b")
 
 
@@ -40,7 +40,7 @@ def _kernels_by_location(project: Project) -> Mapping[tuple[str, int], Kernel]:
 
 
 def subject(project: Project, finding: Finding) -> tuple[Kernel, Param] | None:
-    """The kernel and the parameter that `finding` is about."""
+    """Return the kernel and the parameter that `finding` is about."""
     kernel = kernel_of(project, finding)
     params = {param.name: param for param in kernel.params} if kernel is not None else {}
     param = params.get(finding.facts.parameter or "")
@@ -48,28 +48,28 @@ def subject(project: Project, finding: Finding) -> tuple[Kernel, Param] | None:
 
 
 def kernel_of(project: Project, finding: Finding) -> Kernel | None:
-    """The kernel that `finding` is about."""
+    """Return the kernel that `finding` is about."""
     location = finding.facts.kernel_location
     return _kernels_by_location(project).get((location.path, location.line)) if location is not None else None
 
 
 def changed(kernel: Kernel, name: str | None = None) -> ChangedKernel:
-    """That a fix changes `kernel` in its parameter `name`; None: in its decorators."""
+    """Return the record that a fix changes `kernel` in its parameter `name`, or in its decorators if None."""
     return ChangedKernel(kernel.path, kernel.qualname, name)
 
 
 def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
-    """Every launch of the kernel that was resolved."""
+    """Return every resolved launch of the kernel."""
     return launches_of(project).get(kernel.key, ())
 
 
 def is_in_sight(project: Project, kernel: Kernel) -> bool:
-    """Whether nothing but launches in sight uses the kernel."""
+    """Return whether nothing uses the kernel except known launches."""
     return not escapes(project, kernel)
 
 
 def is_seen_whole(project: Project, kernel: Kernel) -> bool:
-    """Whether, besides, each launch spells out all its arguments, and starts this kernel alone."""
+    """Return whether, in addition, each launch spells out all its arguments and starts only this kernel."""
     return is_in_sight(project, kernel) and all(
         len(launch.kernels) == 1 and not hides_arguments(launch) and launch.launch.method is None
         for launch in launches(project, kernel)
@@ -77,10 +77,10 @@ def is_seen_whole(project: Project, kernel: Kernel) -> bool:
 
 
 def is_public(project: Project, kernel: Kernel) -> bool:
-    """Whether a program outside may launch it.
+    """Return whether a program outside the project may launch it.
 
-    It may where `__all__` of its module lists it, and in a package where neither it nor a module around it begins with
-    `_`.
+    It may if `__all__` of its module lists it, or if it is in a package and neither its name nor that of an enclosing
+    module begins with `_`.
     """
     if kernel.made_in is not None:
         return False
@@ -98,12 +98,12 @@ def _is_listed(module: Module, name: str) -> bool:
 
 
 def escapes(project: Project, kernel: Kernel) -> bool:
-    """Whether the kernel is used otherwise than by launching it: passed on, called by another, kept, and so on."""
+    """Return whether the kernel is used other than by launching: passed on, called by another, stored, and so on."""
     return any(True for _ in project.modules.search(USES, kernel.name, name=kernel.name, home=kernel.path))
 
 
 def is_used_otherwise(module: Module, name: str) -> bool:
-    """Whether `module` uses what is called `name` otherwise than by launching it."""
+    """Return whether `module` uses `name` other than by launching it."""
     return name in _used_otherwise(module, name)
 
 
@@ -112,9 +112,9 @@ USES = declare_query("uses", is_used_otherwise)
 
 @cached_in_scan()
 def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
-    """The names, where `wanted` stands, that `module` uses other than as what it launches.
+    """Return the names, if `wanted` occurs, that `module` uses other than as what it launches.
 
-    A name imported as another counts as both.
+    An imported name counts together with its alias.
     """
     found: set[str] = set()
     aliases = {alias for alias, imported in module.imports.items() if imported.member == wanted} | {wanted}
@@ -132,7 +132,7 @@ def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
 
 @cached_in_scan()
 def _named_otherwise(function: Function) -> frozenset[str]:
-    """The names in `function`, but for what stands for a kernel that it launches."""
+    """Return the names in `function`, except kernels at launches."""
     launched = {id(launch.kernel) for launch in function.launches}
     pending: list[Expr] = [
         *(binding.value for bindings in function.bindings.values() for binding in bindings),
@@ -159,7 +159,7 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
                 yield name
                 pending.append(base)
             case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
-                # What is launched may itself be an expression around the kernel: `wrap(kernel)[grid](...)`.
+                # The launched expression may contain the kernel: `wrap(kernel)[grid](...)`.
                 pending += [grid, *args, *(value for _, value in keywords)]
                 if not isinstance(base, Name | Attr):
                     pending.append(base)
@@ -168,12 +168,12 @@ def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
 
 
 def pointers(project: Project, kernel: Kernel) -> frozenset[str]:
-    """The names with which the address of an access in the text of `kernel` begins: `x` of `tl.load(x + i)`."""
+    """Return the names at the beginning of addresses in the text of `kernel`: `x` for `tl.load(x + i)`."""
     lines = _lines(project.modules.source(kernel.path))
     text = b"\n".join(lines[kernel.line - 1 : kernel.span.end_line])
     may_ask = b"isinstance" in text or b".is_ptr" in text
-    asked = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
-    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in asked)
+    looked_up = {name for names in _ASKED.findall(text) for name in names} if may_ask else set[bytes]()
+    return frozenset(name.decode("utf-8", "replace") for name in _ACCESS.findall(text) if name not in looked_up)
 
 
 @cached_in_scan(most=1)

@@ -1,4 +1,7 @@
-"""Modules to whether they only try their own kernels: scripts that compare or time them, which nobody imports."""
+"""Trials: scripts that only compare or time their own kernels, and that nothing imports.
+
+If all kernels of a project are in such scripts, the scripts are what it publishes, and none of them counts as a trial.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,18 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Import, Module
 
 _COMPARISONS = frozenset({"allclose", "assert_close", "assert_allclose", "do_bench", "do_bench_cudagraph"})
-# `start.elapsed_time(end)` is of GPU events.
+# `start.elapsed_time(end)` is a method of GPU events.
 _CLOCKS = CLOCK_NAMES | {"elapsed_time"}
 _MARKS = tuple(sorted(name.encode() for name in _COMPARISONS | _CLOCKS))
-# What a function is named that tries others; `test_step` of a training script compares nothing.
+# Names of functions that try others; `test_step` of a training script compares nothing.
 _TRIES = re.compile(r"_*(?:run_?)?(?:test|bench)")
 
 
 class Trials:
-    """Tells which modules of one project only try their own kernels."""
+    """The set of modules of one project that only try their own kernels."""
 
     def __init__(self, project: Project) -> None:
-        """Nothing is looked at yet."""
+        """Start with an empty cache."""
         self._project = project
         self._known: dict[str, bool] = {}
 
@@ -38,12 +41,14 @@ class Trials:
         if not self._project.recognizes_trials:
             return False
         if module.path not in self._known:
-            tries = self._project.modules.ask(TRIES, module.path)
-            self._known[module.path] = bool(tries) and not self._is_imported(module)
+            tries = self._project.modules.query(TRIES, module.path)
+            self._known[module.path] = (
+                bool(tries) and bool(self._project.has_programs) and not self._is_imported(module)
+            )
         return self._known[module.path]
 
     def _is_imported(self, module: Module) -> bool:
-        """Whether a file that is neither a test nor a demonstration imports `module`, or anything of it."""
+        """Return whether a file that is neither a test nor a demonstration imports `module`, or something in it."""
         stem = last_name(module.path)
         return any(self._imports(path, module, stem) for path in self._project.modules.importers(stem))
 
@@ -56,7 +61,7 @@ class Trials:
         )
 
     def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:
-        """Whether `imported` of `other` is of `module`; an `import a.b` that says `stem` may stand below any folder."""
+        """Return whether `imported` of `other` is of `module`; `import a.b` with `stem` may refer to any folder."""
         if imported.member is None:
             is_above = imported.module.partition(".")[0] in (*module.path.split("/"), stem)
             return is_above and stem in imported_words(self._project.modules.source(other.path))
@@ -66,7 +71,7 @@ class Trials:
 
 
 def tries_itself(module: Module, _: str = "") -> bool:
-    """Whether running `module` compares or times what it defines, and does no training."""
+    """Return whether running `module` compares or times what it defines, without training."""
     top = module.top
     if not any(arm.is_main for site in top.calls for arm in site.arms) and not any(
         _TRIES.match(name) for site in top.calls for name in _names(site.call.func)
@@ -81,19 +86,27 @@ def tries_itself(module: Module, _: str = "") -> bool:
 TRIES = declare_query("tries", tries_itself)
 
 
+def has_program_kernels(module: Module, _: str = "") -> bool:
+    """Return whether `module` has a kernel and is no trial of it."""
+    return bool(module.kernels) and not tries_itself(module)
+
+
+PROGRAM_KERNELS = declare_query("program kernels", has_program_kernels)
+
+
 def _marked(function: Function) -> Iterator[CallSite]:
     if any(map(function.holds, _MARKS)):
         yield from function.calls
 
 
 def _compares(function: Function, site: CallSite) -> bool:
-    """Whether the call compares results or times a call; a clock alone does where a test or a benchmark reads it."""
+    """Return whether the call compares results or times a call; a clock counts only in a test or benchmark function."""
     name = next(_names(site.call.func), "")
     return name in _COMPARISONS or (name in _CLOCKS and _TRIES.match(function.name) is not None)
 
 
 def _trains(module: Module) -> bool:
-    """Whether an optimizer makes steps in it: `optimizer.step()`."""
+    """Return whether an optimizer makes steps in it: `optimizer.step()`."""
     return any(
         isinstance(site.call.func, Attr) and site.call == Call(site.call.func, (), ()) and site.call.func.name == "step"
         for function in module.functions.values()
@@ -103,7 +116,7 @@ def _trains(module: Module) -> bool:
 
 
 def _names(func: Expr) -> Iterator[str]:
-    """The last name of `func` first: `run` and `benchmark` of `benchmark.run`."""
+    """Yield the names in `func`, the last one first: `run` and `benchmark` for `benchmark.run`."""
     while isinstance(func, Attr):
         yield func.name
         func = func.base

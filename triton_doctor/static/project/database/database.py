@@ -1,4 +1,7 @@
-"""The files of a scan: all are looked at as bytes, and parsed where they could matter or where something leads."""
+"""The files of a scan.
+
+All are searched as bytes; a file is parsed only if it can matter or if something refers to it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_file import read_settings
 from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
-from triton_doctor.static.project.database.dependencies import QUERIES, Said, digest
+from triton_doctor.static.project.database.dependencies import QUERIES, Answer, fingerprint_of
 from triton_doctor.static.project.database.import_index import ImportIndex, paths_by_import
 from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
 from triton_doctor.static.project.database.roles import (
@@ -24,7 +27,7 @@ from triton_doctor.static.project.database.roles import (
 )
 from triton_doctor.static.python.function_body import LAUNCH
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.parse import read_consulted, read_module
+from triton_doctor.static.python.parse import read_from_outline, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
@@ -43,27 +46,26 @@ if TYPE_CHECKING:
 
 Read = TypeVar("Read")
 
-# Not of several lines, which may stand around a kernel.
+# Strings of one line. Longer ones may contain a kernel.
 _STRING = re.compile(rb"(?<![\"'])(\"|')(?!\1)(?:\\.|(?!\1)[^\\\n])*\1")
 
 
 class Database:
     """Reads `files`, by path as findings spell it.
 
-    `python` and `settings` hold the bytes of those that could be read; `unopened` a TRD900 for each that could not.
-    `known` grows by what the bytes alone tell, as somebody asks; `kept` by the modules that are read. A scan before has
-    `parsed` these files as they are: now functions and kernels are read one by one.
+    `python` and `settings` hold the bytes of readable files, `unopened` a TRD900 for each other file. `known` caches
+    text facts, `kept` parsed modules. An earlier scan parsed the files in `parsed`.
     """
 
     def __init__(self, files: Iterable[SourceFile], seen: FileStamps = NO_STAMPS) -> None:
-        """Look at all `files`, which some scan before may have `seen`."""
+        """Add all `files`; `seen` are their stamps at the last scan."""
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
         self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
         self.kept = KeptModules()
         self.parsed: Container[str] = ()
-        # Some are parsed only to confirm what an earlier scan was told: of those, nothing is reported.
+        # Some files are parsed only to check an earlier answer: their errors are not reported.
         self._unparsed: dict[str, Finding] = {}
         self._modules: dict[str, Module | None] = {}
         self._environments: dict[str, EnvironmentFile | None] = {}
@@ -77,53 +79,49 @@ class Database:
                 self.unopened[file.shown] = explain_unreadable(file.shown, error)
 
     def source_of(self, path: str) -> bytes | None:
-        """The bytes of the file at `path` that findings are about; None where it has changed, none if not readable.
-
-        What memory holds of a file is about these bytes too, though they are read only now.
+        """Return the bytes of the file at `path` that findings refer to; None if it changed meanwhile or
+        is unreadable.
         """
         texts = self.python if path in self.python else self.settings
         return texts.as_scanned(path) if path in texts else b""
 
     def seen(self) -> FileStamps:
-        """The files as they are, for the next scan."""
+        """Return the stamps of all files, for the next scan."""
         python, settings = self.python.seen(), self.settings.seen()
         return FileStamps({**python.digests, **settings.digests}, {**python.statuses, **settings.statuses})
 
     @cached_property
     def roles(self) -> Mapping[str, Role]:
-        """What each Python file is read for."""
+        """The role of each Python file."""
         return {path: self.role(path) for path in self.python}
 
     def role(self, path: str) -> Role:
-        """What the Python file at `path` is read for."""
+        """Return the role of the Python file at `path`."""
         return self._fact(self.known.roles, path, role_of)
 
     @property
     def idle(self) -> int:
-        """The number of files that nothing is looked for in."""
+        """The number of files that are not searched for anything."""
         return len(self.python) + len(self.settings) - len(self.subjects())
 
     def subjects(self) -> list[str]:
-        """The files that may hold what a check speaks of, by path."""
+        """Return the paths, sorted, of files that may hold what a check reports on."""
         working = (Role.SUBJECT, Role.SETTER)
         return sorted([*(path for path, role in self.roles.items() if role in working), *self._setting])
 
     def is_code(self, path: str) -> bool:
-        """Whether the file at `path` may hold kernels or launches."""
+        """Return whether the file at `path` may hold kernels or launches."""
         role = self.roles.get(path)
         return role is Role.SUBJECT or (role is not None and LAUNCH in self.python[path])
 
     def launchers(self, kernels: Iterable[tuple[str, str]]) -> list[str]:
-        """The files, but for the subjects, that may launch one of `kernels`, by path.
-
-        Each of `kernels` is the last name of its module, and its own.
-        """
+        """Return other files than subjects that may launch one of `kernels`, each (last name of its module, name)."""
         names = {name for _, name in kernels}
         homes = {home for home, _ in kernels}
         found = []
         for path, role in self.roles.items():
             if role is Role.LAUNCHER:
-                words = self.words(path)
+                words = self.imported_words(path)
                 by_module = (not words.isdisjoint(homes) or takes_all(self.python[path])) and not self._members(
                     path
                 ).isdisjoint(names)
@@ -132,13 +130,13 @@ class Database:
         return sorted(found)
 
     def module(self, path: str) -> Module | None:
-        """The module at `path`; None where it is no Python file of the scan, or cannot be read."""
+        """Return the module at `path`; None if it is no Python file of the scan or cannot be read."""
         if path not in self._modules:
             self._modules[path] = self._module(path) if path in self.python else None
         return self._modules[path]
 
     def _module(self, path: str) -> Module | None:
-        """Read the module at `path`, and with it what it sets, unless an earlier scan did."""
+        """Read the module at `path`, together with its settings unless an earlier scan read these."""
         read = self.kept.find(path, self.python[path]) or self._read(path)
         self.kept.keep(path, read)
         if read.environment is not None:
@@ -149,41 +147,41 @@ class Database:
         in_full, text = self._is_read_in_full(path), self.python[path]
         if in_full and python_may_set(text):
             return ReadModule(text, *(self._parsed(path, read_module_that_sets, self.python) or (None, None)))
-        read = read_module if in_full and path not in self.parsed else read_consulted
+        read = read_module if in_full and path not in self.parsed else read_from_outline
         return ReadModule(text, self._parsed(path, read, self.python), None)
 
     def _is_read_in_full(self, path: str) -> bool:
-        """Whether most of the file at `path` will be asked for, or all of it tells what it sets."""
+        """Return whether most of the file at `path` will be needed, or all of it for its settings."""
         role = self.roles.get(path)
         if role is Role.SUBJECT:
             return may_define_kernels(self.python[path]) or python_may_set(self.python[path])
         return role is Role.SETTER and self.is_code(path)
 
-    def answer(self, path: str, query: QueryKind[Said], word: str) -> Said | None:
-        """What the module at `path` says to `query` about `word`; None where it cannot be read."""
+    def query(self, path: str, query: QueryKind[Answer], word: str) -> Answer | None:
+        """Return the answer of the module at `path` to `query` about `word`; None if it cannot be read."""
         key = (path, query.kind, word)
         if key not in self._answers:
             module = self.module(path)
             self._answers[key] = query.read(module, word) if module is not None else None
         return self._answers[key]  # type: ignore[return-value]  # the kind names the query
 
-    def fingerprint(self, path: str, question: ModuleQuery) -> bytes | None:
-        """What tells the answer to `question` from any other; None where the file cannot be read, or not all of it."""
-        key = (path, question)
+    def fingerprint(self, path: str, query: ModuleQuery) -> bytes | None:
+        """Return a fingerprint of the answer to `query`; None if the file cannot be read completely."""
+        key = (path, query)
         if key not in self._fingerprints:
-            said = digest(self.answer(path, QUERIES[question.kind], question.word))
+            said = fingerprint_of(self.query(path, QUERIES[query.kind], query.word))
             module = self.module(path)
             self._fingerprints[key] = None if module is None or module.unread else said
         return self._fingerprints[key]
 
     def environment(self, path: str) -> EnvironmentFile | None:
-        """What the file at `path` sets; None where it can set nothing."""
+        """Return the settings of the file at `path`; None if it cannot set anything."""
         if path not in self._environments:
             self._environments[path] = self._environment(path)
         return self._environments[path]
 
     def directives(self) -> dict[str, tuple[Directive, ...]]:
-        """The comments to the doctor, by path."""
+        """The directives of each file, by path."""
         known = self.known.directives
         for texts, read in ((self.python, read_python_directives), (self.settings, read_hash_directives)):
             for path in texts:
@@ -191,16 +189,16 @@ class Database:
                     known[path] = read(texts[path])
         return {path: found for path, found in known.items() if found}
 
-    def importing(self, name: str, paths: Iterable[str]) -> Iterator[str]:
-        """Those of `paths` that import a module called `name`, or something of it."""
-        return (path for path in paths if name in self._sources(path) or name in self.words(path))
+    def filter_importers(self, name: str, paths: Iterable[str]) -> Iterator[str]:
+        """Yield those of `paths` that import a module called `name`, or something from it."""
+        return (path for path in paths if name in self._sources(path) or name in self.imported_words(path))
 
     def importers(self, name: str) -> Sequence[str]:
-        """The Python files that import a module called `name`, or something of it."""
+        """Return the Python files that import a module called `name`, or something from it."""
         return self._by_import.get(name, ())
 
-    def bystanders(self, name: str) -> Sequence[str]:
-        """The bystanders that import a module called `name`, or something of it; that say it where it has a dot."""
+    def bystander_importers(self, name: str) -> Sequence[str]:
+        """Return the bystanders that import a module called `name`; a dotted `name` must also be in their text."""
         if name not in self._bystanders_by_name:
             paths = self.python if "." in name else self.importers(name)
             found = (path for path in paths if self.roles[path] is Role.BYSTANDER)
@@ -208,13 +206,13 @@ class Database:
             self._bystanders_by_name[name] = tuple(saying)
         return self._bystanders_by_name[name]
 
-    def handling(self, paths: Sequence[str], signs: Iterable[TextPattern]) -> Sequence[str]:
-        """Those of `paths` that show one of `signs`, are packages, or take all names of some module."""
-        shown = frozenset[str]().union(*(self.import_index.showing(sign, paths) for sign in signs))
+    def possible_users(self, paths: Sequence[str], patterns: Iterable[TextPattern]) -> Sequence[str]:
+        """Return those of `paths` that match one of `patterns`, are packages, or have a star import."""
+        shown = frozenset[str]().union(*(self.import_index.matching(pattern, paths) for pattern in patterns))
         return [path for path in paths if path in shown or path.endswith("__init__.py") or takes_all(self.python[path])]
 
-    def words(self, path: str) -> frozenset[str]:
-        """The names that stand after an `import` in the Python file at `path`."""
+    def imported_words(self, path: str) -> frozenset[str]:
+        """Return the names after `import` in the Python file at `path`."""
         return self._fact(self.known.words, path, imported_words)
 
     def _sources(self, path: str) -> frozenset[str]:
@@ -228,13 +226,13 @@ class Database:
 
     @cached_property
     def import_index(self) -> ImportIndex:
-        """Who may name what; all imports are looked through when it is first asked."""
-        named = {path: self.words(path) for path, role in self.roles.items() if role is not Role.BYSTANDER}
+        """Return the index of imports, built on first use."""
+        named = {path: self.imported_words(path) for path, role in self.roles.items() if role is not Role.BYSTANDER}
         return ImportIndex(self.python, named)
 
     @cached_property
     def _by_import(self) -> Mapping[str, Sequence[str]]:
-        return paths_by_import(self.python, self._sources, self.words)
+        return paths_by_import(self.python, self._sources, self.imported_words)
 
     @cached_property
     def _setting(self) -> Sequence[str]:
@@ -252,7 +250,7 @@ class Database:
         return self._parsed(path, read_setter, self.python) if self.roles.get(path) is Role.SETTER else None
 
     def unreadable_among(self, paths: Iterable[str]) -> Iterator[Finding]:
-        """The findings of those of `paths` that could not be read, or not all of them."""
+        """Yield the findings about those of `paths` that could not be read completely."""
         for path in sorted(paths):
             module = self._modules.get(path)
             if module is not None and module.unread:
@@ -265,17 +263,14 @@ class Database:
                 yield self.unopened[path]
 
     def _matters(self, path: str, error: Exception) -> bool:
-        """Whether the checks lose something by the text in a Python file that `error` is about.
-
-        They lose nothing by a file in newer syntax that has no kernel and no launch but in strings of one line.
-        """
+        """Return whether checks lose anything by `error`: not by newer syntax with kernels only in one-line strings."""
         if newer_syntax(error) is None:
             return True
         text = _STRING.sub(b"''", self.python[path]) if self.is_code(path) else b""
         return role_of(text) is Role.SUBJECT or LAUNCH in text
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
-        """What `read` makes of the file at `path`; None, and a TRD900, where it cannot be read."""
+        """Return the result of `read` for the file at `path`; None, and a TRD900, if it cannot be read."""
         try:
             return with_own_stack(read, path, texts[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError, TooLargeError) as error:

@@ -1,4 +1,4 @@
-"""What an answer rests on, and what changed since: whether it is still the answer."""
+"""The dependencies of a result, and whether it is still valid after some files changed."""
 
 from __future__ import annotations
 
@@ -12,134 +12,140 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.source_text import TextPattern
 
-Said = TypeVar("Said")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryKind(Generic[Said]):
-    """A question to one module about a word, which `read` answers by a plain value: it is compared by its `repr`.
+class QueryKind(Generic[Answer]):
+    """A kind of question to one module about a word. `read` computes the answer, a plain value compared by its `repr`.
 
-    After an edit of the module, an answer that was made from this value stands if the value is the same. `sign` gives
-    the text that a module has if it has something to say; None where every module may. Where `marks` are given, it has
-    one of these too, whatever the word is.
+    After an edit of the module, results that used an answer remain valid if the answer is the same. `pattern` gives a
+    text search that matches every module with a non-empty answer; None if any module may have one. Such a module also
+    matches one of `marks`, if any are given, whatever the word.
     """
 
     kind: str
-    read: Callable[[Module, str], Said]
-    sign: Callable[[str], TextPattern] | None = None
+    read: Callable[[Module, str], Answer]
+    pattern: Callable[[str], TextPattern] | None = None
     marks: tuple[TextPattern, ...] = ()
 
 
-# By the kinds of queries.
+# Every kind of query, by `kind`.
 QUERIES: dict[str, QueryKind[Any]] = {}
 
 
 def declare_query(
     kind: str,
-    read: Callable[[Module, str], Said],
-    sign: Callable[[str], TextPattern] | None = None,
+    read: Callable[[Module, str], Answer],
+    pattern: Callable[[str], TextPattern] | None = None,
     marks: tuple[TextPattern, ...] = (),
-) -> QueryKind[Said]:
-    """Make a query, and add it to QUERIES: a cache names queries by `kind`."""
-    QUERIES[kind] = QueryKind(kind=kind, read=read, sign=sign, marks=marks)
+) -> QueryKind[Answer]:
+    """Create a query and register it in QUERIES: a cache refers to queries by `kind`."""
+    QUERIES[kind] = QueryKind(kind=kind, read=read, pattern=pattern, marks=marks)
     return QUERIES[kind]
 
 
 class ModuleQuery(NamedTuple):
-    """One of QUERIES, by its kind, about `word`."""
+    """A query of QUERIES, given by its kind, about `word`."""
 
     kind: str
     word: str
 
 
 class QueryResult(NamedTuple):
-    """What the file at `path` said to `question`, in short; nothing where it had nothing to say."""
+    """The fingerprint of the answer of the file at `path` to `query`; empty for an empty answer."""
 
     path: str
-    question: ModuleQuery
-    said: bytes
+    query: ModuleQuery
+    fingerprint: bytes
 
 
 class ModuleSearch(NamedTuple):
-    """A question to all modules that may name something, those of tests too where it is `with_tests`.
+    """A query to all modules that may name something; to test modules only if `with_tests`.
 
-    They import one of `words`, and `name` or take it from what they import; or they are the file `home`. They say
-    `something.member`, where that is given.
+    These are the file `home`, and the files that import one of `words` and also `name`, or take it from an imported
+    module. If `member` is given, they must contain `something.member`.
     """
 
     name: str
     home: str
     words: frozenset[str]
     member: str | None
-    question: ModuleQuery
+    query: ModuleQuery
     with_tests: bool
 
 
 class Dependencies(NamedTuple):
-    """What an answer rests on: files that were `consulted`, by path, `replies`, `searches`, and what those `found`.
+    """What a result depends on.
 
-    No file was there by a name that is `missed`: it would have been consulted or asked. Of files `there` it matters no
-    more than that. A search found the files that had something to say to its question. Of modules called a name that is
-    `unimported` no file imported anything, but for those consulted.
+    - `read_paths`: the whole content of these files.
+    - `existing`: that these files exist.
+    - `missing`: that no file has one of these names; it would have been read or queried.
+    - `query_results`: the answers to single queries.
+    - `searches`, `search_results`: all non-empty answers to these searches.
+    - `unimported`: that no file imports a module of this name, except those read.
     """
 
-    consulted: frozenset[str]
-    there: frozenset[str]
-    missed: frozenset[str]
-    replies: frozenset[QueryResult]
-    found: frozenset[QueryResult]
+    read_paths: frozenset[str]
+    existing: frozenset[str]
+    missing: frozenset[str]
+    query_results: frozenset[QueryResult]
+    search_results: frozenset[QueryResult]
     searches: frozenset[ModuleSearch]
     unimported: frozenset[str]
 
     @property
     def files(self) -> frozenset[str]:
-        """The files that were read for it, as far as they told something."""
-        return self.consulted.union(reply.path for reply in (*self.replies, *self.found))
+        """The files whose content the result depends on."""
+        return self.read_paths.union(result.path for result in (*self.query_results, *self.search_results))
 
-    def ask_again(self, path: str, ask: Callable[[str, ModuleQuery], bytes | None]) -> Dependencies | None:
-        """The same with what the file at `path` says now, on other lines; None where it cannot be read."""
+    def rerun_queries(self, path: str, query_module: Callable[[str, ModuleQuery], bytes | None]) -> Dependencies | None:
+        """Return the dependencies with the current answers of the file at `path`, whose lines moved.
+
+        None if unreadable.
+        """
         kinds = []
-        for results in (self.replies, self.found):
+        for results in (self.query_results, self.search_results):
             old = frozenset(one for one in results if one.path == path)
-            new = [(one, ask(path, one.question)) for one in old]
-            if any(said is None for _, said in new):
+            new = [(one, query_module(path, one.query)) for one in old]
+            if any(now is None for _, now in new):
                 return None
-            kinds.append((results - old).union(one._replace(said=said) for one, said in new if said is not None))
-        return self._replace(replies=kinds[0], found=kinds[1])
+            kinds.append((results - old).union(one._replace(fingerprint=now) for one, now in new if now is not None))
+        return self._replace(query_results=kinds[0], search_results=kinds[1])
 
-    def stands(self, changes: Changes) -> bool:
-        """Whether the answer is the same after `changes`."""
+    def hold_after(self, changes: Changes) -> bool:
+        """Return whether the result is still valid after `changes`."""
         return (
-            self.consulted.isdisjoint(changes.paths)
-            and self.there.isdisjoint(changes.gone)
-            and self.missed.isdisjoint(changes.names)
+            self.read_paths.isdisjoint(changes.paths)
+            and self.existing.isdisjoint(changes.gone)
+            and self.missing.isdisjoint(changes.names)
             and not any(map(changes.imports, self.unimported))
-            and all(changes.confirm(reply) for reply in self.replies if reply.path in changes.paths)
-            and {reply for reply in self.found if reply.path in changes.paths}
-            == frozenset[QueryResult]().union(*map(changes.found, self.searches))
+            and all(changes.confirms(result) for result in self.query_results if result.path in changes.paths)
+            and {result for result in self.search_results if result.path in changes.paths}
+            == frozenset[QueryResult]().union(*map(changes.search_results, self.searches))
         )
 
 
-def digest(said: object) -> bytes:
-    """What tells `said` from anything else; nothing for what is empty."""
-    return blake2b(repr(said).encode("utf-8", "surrogatepass"), digest_size=8).digest() if said else b""
+def fingerprint_of(answer: object) -> bytes:
+    """Return a fingerprint of `answer`; empty for an empty answer."""
+    return blake2b(repr(answer).encode("utf-8", "surrogatepass"), digest_size=8).digest() if answer else b""
 
 
 class ChangedFile(NamedTuple):
-    """A Python file that is not as it was: the `words` that it imports, and did; what may be `taken` from modules."""
+    """A changed Python file: the imported `words`, now and before, and the names `taken` from modules."""
 
     words: frozenset[str]
     words_before: frozenset[str]
     taken: frozenset[bytes]
 
     def fits(self, search: ModuleSearch, path: str) -> bool:
-        """Whether it, at `path`, may name what is searched, given that it imports one of the words."""
+        """Return whether the file, at `path`, may name what is searched, given that it imports one of the words."""
         named = path == search.home or search.name in self.words or search.name.encode() in self.taken
         return named and (search.member is None or search.member.encode() in self.taken)
 
 
 class Changes:
-    """What is not as it was: `paths` of files that changed, came or went, those `gone`, and the `names` that came."""
+    """What changed since a scan: `paths` of files that changed, appeared or vanished, those `gone`, and new `names`."""
 
     def __init__(
         self,
@@ -148,19 +154,21 @@ class Changes:
         names: frozenset[str],
         files: Mapping[str, ChangedFile],
         tests: Container[str],
-        ask: Callable[[str, ModuleQuery], bytes | None],
+        query_module: Callable[[str, ModuleQuery], bytes | None],
         importing: Callable[[str, Iterable[str]], Iterable[str]],
     ) -> None:
-        """`files` are the Python files among `paths`; what one says now, `ask` tells: None where it cannot be read.
+        """`files` are the Python files among `paths`.
 
-        `importing` gives those of some files that import a module by its name, or something of it.
+        `query_module` gives the current fingerprint of an answer, or None.
+
+        `importing` filters files by whether they import a module of that name, or something from it.
         """
         self.paths = paths
         self.gone = gone
         self.names = names
         self._files = files
         self._tests = tests
-        self._ask = ask
+        self._query_module = query_module
         self._imported_by = importing
         packages = (file for path, file in files.items() if path.endswith("__init__.py"))
         self._handed_on = frozenset[str]().union(*(file.words ^ file.words_before for file in packages))
@@ -170,31 +178,34 @@ class Changes:
                 self._importing.setdefault(word, []).append(path)
         self._found: dict[ModuleSearch, frozenset[QueryResult]] = {}
 
-    def confirm(self, reply: QueryResult) -> bool:
-        """Whether the file says the same now."""
-        return reply.path not in self.gone and self._ask(reply.path, reply.question) == reply.said
+    def confirms(self, result: QueryResult) -> bool:
+        """Return whether the file's answer is unchanged."""
+        return result.path not in self.gone and self._query_module(result.path, result.query) == result.fingerprint
 
     def imports(self, module: str) -> bool:
-        """Whether a file that changed imports a module called so, or something of it."""
+        """Return whether a changed file imports a module of that name, or something from it."""
         return any(True for _ in self._imported_by(module, self._files.keys() - self.gone))
 
-    def found(self, search: ModuleSearch) -> frozenset[QueryResult]:
-        """What `search` finds in files that changed; what none ever said, where packages may lead it to others."""
+    def search_results(self, search: ModuleSearch) -> frozenset[QueryResult]:
+        """Return the results of `search` in changed files.
+
+        If a package changed what it re-exports, so that other files may be affected, the result equals no earlier one.
+        """
         if search not in self._found:
             goes_elsewhere = not self._handed_on.isdisjoint(search.words)
-            self._found[search] = frozenset([_NEVER_SAID] if goes_elsewhere else self._results(search))
+            self._found[search] = frozenset([_NO_RESULT] if goes_elsewhere else self._results(search))
         return self._found[search]
 
     def _results(self, search: ModuleSearch) -> Iterator[QueryResult]:
         importing = {path for word in search.words for path in self._importing.get(word, ())}
         for path in importing | ({search.home} & self._files.keys()):
             if self._files[path].fits(search, path) and (search.with_tests or path not in self._tests):
-                said = self._ask(path, search.question)
-                if said is None:
-                    yield _NEVER_SAID
-                elif said:
-                    yield QueryResult(path, search.question, said)
+                fingerprint = self._query_module(path, search.query)
+                if fingerprint is None:
+                    yield _NO_RESULT
+                elif fingerprint:
+                    yield QueryResult(path, search.query, fingerprint)
 
 
-_NEVER_SAID = QueryResult("", ModuleQuery("", ""), b"")
-NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, question: None, lambda name, paths: ())
+_NO_RESULT = QueryResult("", ModuleQuery("", ""), b"")
+NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, query: None, lambda name, paths: ())

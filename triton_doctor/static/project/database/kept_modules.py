@@ -1,4 +1,4 @@
-"""Modules that a scan has read, for the next scan of the same process: most files are as they were after an edit."""
+"""Modules kept from one scan to the next in the same process: after an edit, most files are unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class ReadModule(NamedTuple):
-    """What was made of `text`: None where it cannot be read; and what it sets, where that was read with it."""
+    """The module read from `text`, None if unreadable, and its settings, if those were read with it."""
 
     text: bytes
     module: Module | None
@@ -18,17 +18,17 @@ class ReadModule(NamedTuple):
 
 
 class KeptModules:
-    """The modules that were read or asked for last, by path, `most` of them. A module tells only what its text does."""
+    """The `most` recently used modules, by path. A module depends on its text only."""
 
     def __init__(self, most: int = 0) -> None:
-        """Nothing is kept yet."""
+        """Start empty."""
         self._most = most
         self._read: dict[str, ReadModule] = {}
 
     def find(self, path: str, text: bytes) -> ReadModule | None:
-        """What was made of the file at `path` when it held `text`; None where it has to be read.
+        """Return the module of the file at `path` if it was read from `text`; None if it has to be read.
 
-        A module of which some part could not be read is read again: whether that part is asked for may differ.
+        A module with parts that failed to parse is read again, since the failing part may not be needed this time.
         """
         found = self._read.get(path)
         if found is None or found.text != text or found.module is None or found.module.unread:
@@ -36,7 +36,7 @@ class KeptModules:
         return found
 
     def keep(self, path: str, read: ReadModule) -> None:
-        """Keep what was `read` at `path`, in the place of what was asked for longest ago."""
+        """Keep `read` for `path`, and drop the least recently used module if there are too many."""
         self._read.pop(path, None)
         self._read[path] = read
         if len(self._read) > self._most:

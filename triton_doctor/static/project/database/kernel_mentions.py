@@ -1,7 +1,7 @@
-"""A kernel's name to the files that may define or launch it: those that name it, or what it is kept in or handed to.
+"""A kernel's name to the files that may define or launch it.
 
-A file that launches a kernel without its name got it from somewhere: `KERNELS["fwd"][grid](...)` names the table that
-the kernel is kept in, `launch(x, kernel)` hands it to a function. So each such name is looked for in turn.
+A file may launch a kernel without naming it: `KERNELS["fwd"][grid](...)` names the table that holds it, and `launch(x,
+kernel)` passes it to a function. So the names of such tables and functions are searched for in turn.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 _BUILTINS = frozenset(dir(builtins))
 
 
-def find_mentions(library: Database, name: str) -> list[str]:
-    """The files of `library`, by path, that may define or launch the kernel `name`."""
-    subjects = [path for path in library.subjects() if library.is_code(path)]
+def find_mentions(database: Database, name: str) -> list[str]:
+    """Return the files of `database`, by path, that may define or launch the kernel `name`."""
+    subjects = [path for path in database.subjects() if database.is_code(path)]
     names, pending, found = {name}, {name}, set[str]()
     while pending:
         words = [one.encode() for one in pending]
         carried = set[str]()
         for path in subjects:
-            text = library.python[path]
+            text = database.python[path]
             if any(word in text for word in words):
                 found.add(path)
-                module = library.module(path)
+                module = database.module(path)
                 if module is not None:
                     carried.update(_carriers(module, pending))
         pending = carried - names
@@ -41,7 +41,7 @@ def find_mentions(library: Database, name: str) -> list[str]:
 
 
 def _carriers(module: Module, names: set[str]) -> Iterator[str]:
-    """The names by which other files may reach what `names` stand for in `module`."""
+    """Yield the names by which other files may reach what `names` stand for in `module`."""
     for local, imported in module.imports.items():
         if imported.member in names:
             yield local
@@ -75,7 +75,7 @@ def _carriers_of(function: Function, names: set[str]) -> Iterator[str]:
 
 
 def _mentions(expr: Expr, names: set[str]) -> bool:
-    """Whether `expr` names one of `names`."""
+    """Return whether `expr` contains one of `names`."""
     for part in every_part(expr):
         match part:
             case Name(name) | Attr(_, name) if name in names:

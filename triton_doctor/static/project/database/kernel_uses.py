@@ -1,7 +1,7 @@
-"""Kernels to what else of the scanned files may use them, beside what the resolution of imports shows.
+"""Uses of kernels that the resolution of imports cannot show.
 
-A launch by an imported name is resolved. What is left is told from the text of each file, which is searched once: names
-that are looked up while the program runs, and files without launches that keep a kernel or hand it on.
+A launch by an imported name is resolved elsewhere. What is left is found by one text search of each file: names looked
+up at run time, and files without launches that store a kernel or pass it on.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.database.database import Database
 
 WORD = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
-# What takes a member by a name which is text, what runs text, and what imports a module by a name which is text. Most
-# files have none of them, and a search for a word takes a fraction of one for a pattern.
+# Lookups by a name given as a string, execution of text, and imports by string. Most files have none, and searching for
+# a fixed word takes a fraction of the time of a pattern.
 _BY_NAME = (b"globals()", b"locals()", b"vars(", b"getattr(", b"attrgetter(", b"__dict__", b"sys.modules")
 _RUN = (b"exec(", b"eval(")
 _RUN_HERE = re.compile(rb"(?<![.\w])(?:exec|eval)\(")
 _IMPORTED_BY_NAME = (b"import_module(", b"__import__(", b"run_path(", b"run_module(", b"spec_from_file_location(")
 _NAME = WORD.pattern
-# What follows `as`, and what stands before it: to begin with the rare word takes a tenth of beginning with any name.
+# The names after and before `as`. Starting with the rare word takes a tenth of the time of starting with any name.
 _NEW_NAME = re.compile(rb"as(?<=[ \t]as)[ \t]+(%s)" % _NAME)
 _OLD_NAME = re.compile(rb"(?<![\w\x80-\xff])(%s)[ \t]+$" % _NAME)
 _IMPORT = re.compile(rb"^[ \t]*(?:from[ \t][^\n]*?import|import)\b(?:[ \t]*\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -36,7 +36,7 @@ _QUOTED = re.compile(rb"\"([^\"\n]*)\"|'([^'\n]*)'")
 
 
 class KernelUses(NamedTuple):
-    """How a kernel can be had: by one of `names` from a module called one of `homes`.
+    """How a kernel can be reached: by one of `names` from a module called one of `homes`.
 
     `is_partial` says whether a scanned file may use it in a way that was not resolved.
     """
@@ -54,19 +54,19 @@ class MentionedWords(NamedTuple):
     by_name: frozenset[bytes] = frozenset()
 
     def may_use(self, names: frozenset[bytes], homes: frozenset[bytes]) -> bool:
-        """Whether it may use a kernel called one of `names` that can be had from one of `homes`."""
+        """Return whether it may use a kernel called one of `names`, reachable from one of `homes`."""
         by_import = not names.isdisjoint(self.words) and not homes.isdisjoint(self.homes)
         return by_import or not names.isdisjoint(self.by_name)
 
 
 def key_of(path: str, kernel: str) -> str:
-    """What the uses of the `kernel` of the file at `path` are kept by."""
+    """Return the key of the uses of `kernel`, defined in the file at `path`."""
     return f"{path}:{kernel}"
 
 
-def find_uses(library: Database, findings: Iterable[Finding]) -> dict[str, KernelUses]:
-    """The uses of the kernels that fixes of `findings` need to know all uses of, by `key_of`."""
-    search = _UseSearch(library)
+def find_uses(database: Database, findings: Iterable[Finding]) -> dict[str, KernelUses]:
+    """Return the uses, by `key_of`, of the kernels for which fixes of `findings` need to know all uses."""
+    search = _UseSearch(database)
     found: dict[str, KernelUses] = {}
     for finding in findings:
         path, kernel = finding.fix.rests_on if finding.fix is not None else None, finding.facts.kernel
@@ -76,13 +76,13 @@ def find_uses(library: Database, findings: Iterable[Finding]) -> dict[str, Kerne
 
 
 class _UseSearch:
-    def __init__(self, library: Database) -> None:
-        self._library = library
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._beside_imports: dict[str, frozenset[bytes]] = {}
         self._renamed: dict[str, list[tuple[bytes, bytes]]] = {}
 
     def uses(self, path: str, kernel: str) -> KernelUses:
-        naming = self._library.import_index.naming(kernel, path, None)
+        naming = self._database.import_index.files_naming(kernel, path, None)
         others = [one for word in sorted({kernel, *naming.words}) for one in self._bystanders.get(word, ())]
         names = frozenset({kernel.encode(), *self._aliases(kernel.encode(), (*naming.paths, *others))})
         words = {*(naming.words - {kernel}), *(last_name(one) for one in (path, *naming.paths, *others))}
@@ -93,47 +93,47 @@ class _UseSearch:
     def _aliases(self, kernel: bytes, paths: Iterable[str]) -> Iterator[bytes]:
         for path in paths:
             if path not in self._renamed:
-                self._renamed[path] = list(_renamed(self._library.python[path]))
+                self._renamed[path] = list(_renamed(self._database.python[path]))
             yield from (alias for name, alias in self._renamed[path] if name == kernel)
 
     @cached_property
     def _bystanders(self) -> dict[str, list[str]]:
-        """The files that no launch can stand in, and that may hand a kernel on, by the words that they import."""
+        """The files without launches that may pass a kernel on, by the names that they import."""
         found: dict[str, list[str]] = {}
-        for path, role in self._library.roles.items():
+        for path, role in self._database.roles.items():
             if role is Role.BYSTANDER:
-                for word in self._library.words(path):
+                for word in self._database.imported_words(path):
                     found.setdefault(word, []).append(path)
         return found
 
     def _words_beside_imports(self, path: str) -> frozenset[bytes]:
         if path not in self._beside_imports:
-            text = _IMPORT.sub(b"", self._library.python[path])
+            text = _IMPORT.sub(b"", self._database.python[path])
             self._beside_imports[path] = frozenset(WORD.findall(text))
         return self._beside_imports[path]
 
     @cached_property
     def _dynamic(self) -> tuple[MentionedWords, ...]:
         """What the scanned files name at run time."""
-        known = self._library.known.mentions
-        for path, role in self._library.roles.items():
+        known = self._database.known.mentions
+        for path, role in self._database.roles.items():
             if path not in known:
-                known[path] = _mentions(self._library.python[path]) if role is not Role.BYSTANDER else None
-        return tuple(said for path in self._library.roles if (said := known[path]) is not None)
+                known[path] = _mentions(self._database.python[path]) if role is not Role.BYSTANDER else None
+        return tuple(said for path in self._database.roles if (said := known[path]) is not None)
 
 
 def _mentions(data: bytes) -> MentionedWords | None:
-    """What the file with the text `data` names at run time; None for nothing."""
+    """Return what the file with the text `data` names at run time; None for nothing."""
     by_name = frozenset(_named_at_run_time(data))
     if _says_any(_IMPORTED_BY_NAME, data):
-        # The module stands in quotes; every word of the file may be its member.
+        # The module is a string; every word of the file may be a member of it.
         homes = frozenset(word for text in _quoted(data) for word in WORD.findall(text))
         return MentionedWords(frozenset(WORD.findall(data)), homes, by_name)
     return MentionedWords(frozenset(), frozenset(), by_name) if by_name else None
 
 
 def _renamed(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Each name with the one that follows it after `as`."""
+    """Yield each name that is followed by `as`, with its new name."""
     for found in _NEW_NAME.finditer(data):
         line = data[data.rfind(b"\n", 0, found.start()) + 1 : found.start()]
         if before := _OLD_NAME.search(line):
@@ -141,7 +141,7 @@ def _renamed(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _named_at_run_time(data: bytes) -> Iterator[bytes]:
-    """The words in quotes on lines that take members by name, and all of them where text is run."""
+    """Yield the quoted words on lines with run-time lookups; of a file that executes text, all quoted words."""
     if _says_any(_RUN, data) and _RUN_HERE.search(data):
         for text in _quoted(data):
             yield from WORD.findall(text)

@@ -1,6 +1,6 @@
-"""Bytes of files to what they tell: of a Python file its role, what it could hold that matters.
+"""The role of each Python file, and other facts that a text search finds.
 
-This is asked of every file, so it only searches.
+This runs on every file, so it never parses.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 _BATCH_SIZE = re.compile(rb"per_device_(?:train|eval)_batch_size\s*=[^=]")
-# What follows `import`: `from a import (b, c as d)` says b and c; `import a.b` says a and b.
+# The names after `import`: `from a import (b, c as d)` yields b and c, `import a.b` yields a and b.
 _IMPORTED = re.compile(rb"import([ \t]*\([^)]*\)|.*(?:(?<=\\)\n.*)*)")
 _ALIAS = re.compile(rb"\bas[\s\\]+\w+")
 _FROM_ALL = re.compile(rb"(\w+)[ \t]+import[ \t]*\*")
 _ALL = re.compile(rb"import[ \t]*\*")
 _IMPORT = re.compile(rb"import\b")
-# What stands between the name of a module and `import`, and what such a name is of.
+# The characters allowed between a module's name and `import`, and in such a name.
 _BETWEEN = frozenset(b" \t\\")
 _IN_NAME = frozenset(range(0x80, 0x100)) | frozenset(
     byte for byte in range(0x80) if chr(byte).isalnum() or byte == 0x5F
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
-# Of names in a text that is not decoded, no letter is left out.
+# A name in bytes: any non-ASCII byte may be part of it.
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _EVERY_NAME = re.compile(_NAME)
 _MEMBER = re.compile(rb"\.[\s\\]*(" + _NAME + rb")")
@@ -46,12 +46,12 @@ _SUBSCRIPTED_MEMBER = re.compile(rb"\.([A-Za-z_]\w*)[ \t]*\[")
 
 
 class Role(Enum):
-    """What a file is read for.
+    """Why a file is read.
 
-    A `SUBJECT` may hold anything that a check speaks of, a `SETTER` variables of the environment. A `LAUNCHER`, and a
-    `SETTER` too, may hold a launch if it can name a kernel. A `CALLER` names Triton, and so may call what launches. It
-    is read, as a `BYSTANDER` is, when something leads there. Callers are looked for among bystanders only where hints
-    alone would make a finding.
+    A `SUBJECT` may hold anything that a check reports on; a `SETTER` may set environment variables. A `LAUNCHER` may
+    hold a launch if it can name a kernel, and so may a `SETTER`. A `CALLER` names Triton, and so may call functions
+    that launch; it is read when something refers to it. So is a `BYSTANDER`; callers in bystanders are only looked for
+    if a finding would rest on hints alone.
     """
 
     SUBJECT = "subject"
@@ -62,11 +62,12 @@ class Role(Enum):
 
 
 class FileFacts(NamedTuple):
-    """What the bytes of files tell, by path: roles, words after `import` and members of Python files, and the rest.
+    """Facts found by text search, by path.
 
-    `members` are what is subscripted as a member of something; `setting` says of a settings file whether it may set
-    something. `mentions` are what Python files name at run time, None for nothing; `sources` are the modules from which
-    they import. These two are not kept on disk. Nobody has asked about the files that are not there.
+    `roles`, `words` (the names after `import`), `members` (names subscripted as `something.name[`), `mentions` (names
+    used at run time, or None) and `sources` (modules imported from) are about Python files. `setting` says whether a
+    settings file may set something. `mentions` and `sources` are not kept on disk. Files that are missing here were not
+    searched yet.
     """
 
     roles: dict[str, Role]
@@ -77,23 +78,23 @@ class FileFacts(NamedTuple):
     mentions: dict[str, MentionedWords | None]
     sources: dict[str, frozenset[str]]
 
-    def but(self, paths: frozenset[str]) -> FileFacts:
-        """What is known of other files than those at `paths`."""
-        return FileFacts._make(_but(known, paths) for known in self)
+    def without(self, paths: frozenset[str]) -> FileFacts:
+        """Return the facts of all files but those at `paths`."""
+        return FileFacts._make(_without(known, paths) for known in self)
 
 
-def _but(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
+def _without(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
     return {path: one for path, one in known.items() if path not in paths}
 
 
 def role_of(data: bytes) -> Role:
-    """The role of the file that holds `data`.
+    """Return the role of the file that holds `data`.
 
-    A launch needs no word of Triton in its file, `from .kernels import add` and `add[grid](x)` do; but it is always a
-    subscript that is called.
+    A launch needs no word of Triton in its file: `from .kernels import add` and `add[grid](x)`. But it is always a
+    called subscript.
     """
     if b"\0" in data:
-        data = data.replace(b"\0", b"")  # UTF-16, which Python does not read: what stands there is worth a TRD900
+        data = data.replace(b"\0", b"")  # UTF-16, which Python cannot read: report it as TRD900
     names_triton = b"triton" in data
     if may_define_kernels(data) or (names_triton and _works_with_triton(data)):
         return Role.SUBJECT
@@ -107,14 +108,14 @@ def role_of(data: bytes) -> Role:
 
 
 def _works_with_triton(data: bytes) -> bool:
-    """Whether a file that names Triton may launch, time or train with kernels, or has a word for us."""
+    """Return whether a file that names Triton may launch, time or train with kernels, or has a directive."""
     return may_launch(data) or MARK in data or b".backward(" in data or may_measure_time(data)
 
 
 def imported_words(data: bytes) -> frozenset[str]:
-    """The names that stand after an `import`: modules, what is taken from them; a module of which all is taken.
+    """Return the names after `import`: modules, names taken from them, and modules with a star import.
 
-    What they are called from there on is none of them.
+    New names after `as` are not included.
     """
     found = _IMPORTED.findall(data)
     if any(b"*" in imported for imported in found):
@@ -124,7 +125,7 @@ def imported_words(data: bytes) -> frozenset[str]:
 
 
 def imported_sources(data: bytes) -> frozenset[str]:
-    """The last names of the modules that something is imported from: `b` of `from a.b import c`."""
+    """Return the last names of the modules imported from: `b` for `from a.b import c`."""
     found = set[bytes]()
     for imported in _IMPORT.finditer(data):
         end = imported.start()
@@ -139,23 +140,23 @@ def imported_sources(data: bytes) -> frozenset[str]:
 
 
 def facts_of(data: bytes) -> tuple[object, ...]:
-    """All that is told from the bytes of a Python file, but for the words of comments."""
+    """Return all facts about a Python file that depend on its text, not counting plain comments."""
     imported = imported_words(data), imported_sources(data), takes_all(data)
     return role_of(data), *imported, taken_names(data), subscripted_members(data), python_may_set(data)
 
 
 def taken_names(data: bytes) -> frozenset[bytes]:
-    """Every name that may be taken from a module that is imported: `something.name`; all, where it imports all."""
+    """Return every name that may be taken from an imported module: `something.name`; all names, with a star import."""
     return frozenset((_EVERY_NAME if _ALL.search(data) else _MEMBER).findall(data))
 
 
 def subscripted_members(data: bytes) -> frozenset[str]:
-    """Every `name` of `something.name[`; of `name[` too, where all names of a module are taken."""
+    """Return every `name` in `something.name[`; with a star import, in `name[` too."""
     pattern = _SUBSCRIPTED_NAME if takes_all(data) else _SUBSCRIPTED_MEMBER
     return frozenset(name.decode("ascii", "replace") for name in pattern.findall(data))
 
 
 @cached_in_scan()
 def takes_all(data: bytes) -> bool:
-    """Whether it takes all names of some module: `from kernels import *`."""
+    """Return whether the file has a star import: `from kernels import *`."""
     return b"*" in data and _ALL.search(data) is not None

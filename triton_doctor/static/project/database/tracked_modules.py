@@ -1,8 +1,7 @@
-"""The modules of a scan as one analysis sees them: what it reads or asks is what its answer depends on.
+"""The modules of a scan as one analysis sees them: everything it reads is recorded as a dependency.
 
-There are three ways to learn something of a file, and each records what it has to. To read a module, `modules[path]`,
-makes the answer depend on all of the file; to ask it a `QueryKind` on what it says to that alone; to look whether it is
-there, `path in modules`, on no more than that.
+There are three kinds of access. Reading a module, `modules[path]`, depends on the whole file. A query depends only on
+its answer. `path in modules` depends only on whether the file exists.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.database.dependencies import (
+    Answer,
     Dependencies,
     ModuleQuery,
     ModuleSearch,
     QueryResult,
-    Said,
 )
 from triton_doctor.static.project.database.import_index import last_name
 
@@ -30,127 +29,131 @@ if TYPE_CHECKING:
 
 
 class TrackedModules(Mapping[str, "Module"]):
-    """The Python files of `library` by path, for one analysis."""
+    """The Python files of `database` by path, for one analysis."""
 
-    def __init__(self, library: Database) -> None:
-        """Nothing is read or asked yet."""
-        self._library = library
+    def __init__(self, database: Database) -> None:
+        """Start without dependencies."""
+        self._database = database
         self._modules: dict[str, Module] = {}
         self._read: set[str] = set()
-        self._there: set[str] = set()
-        self._missed: set[str] = set()
-        self._asked: set[tuple[str, ModuleQuery]] = set()
+        self._existing: set[str] = set()
+        self._missing: set[str] = set()
+        self._queried: set[tuple[str, ModuleQuery]] = set()
         self._searched: set[tuple[str, ModuleQuery]] = set()
         self._searches: set[ModuleSearch] = set()
         self._unimported: set[str] = set()
 
     def dependencies(self) -> Dependencies:
-        """What was read and asked so far. A query to a file that was read besides adds nothing."""
-        asked, searched = self._replies(self._asked), self._replies(self._searched)
-        replies = frozenset(reply for reply in asked if reply.path not in self._read)
-        found = frozenset(reply for reply in searched if reply.said and reply.path not in self._read)
-        read, there, missed = map(_interned, (self._read, self._there, self._missed))
-        return Dependencies(read, there, missed, replies, found, frozenset(self._searches), _interned(self._unimported))
+        """Return the dependencies so far. Queries to files that were read as a whole are left out."""
+        queried, searched = self._run_queries(self._queried), self._run_queries(self._searched)
+        query_results = frozenset(result for result in queried if result.path not in self._read)
+        found = frozenset(result for result in searched if result.fingerprint and result.path not in self._read)
+        read, existing, missing = map(_interned, (self._read, self._existing, self._missing))
+        searches = frozenset(self._searches)
+        return Dependencies(read, existing, missing, query_results, found, searches, _interned(self._unimported))
 
-    def _replies(self, asked: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
-        """What the files said; those that cannot be read, or not all of them, count as read."""
-        replies = []
-        for path, question in asked:
-            said = self._library.fingerprint(path, question) if path not in self._read else None
-            if said is None:
+    def _run_queries(self, queried: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
+        """Return the results of queries. Files that cannot be read completely count as read instead."""
+        query_results = []
+        for path, module_query in queried:
+            fingerprint = self._database.fingerprint(path, module_query) if path not in self._read else None
+            if fingerprint is None:
                 self._read.add(path)
             else:
-                replies.append(QueryResult(path, question, said))
-        return replies
+                query_results.append(QueryResult(path, module_query, fingerprint))
+        return query_results
 
     def __getitem__(self, path: str) -> Module:
         found = self._modules.get(path)
         if found is not None:
             return found
-        if path not in self._library.python:
-            self._missed.add(last_name(path))
+        if path not in self._database.python:
+            self._missing.add(last_name(path))
             raise KeyError(path)
         self._read.add(path)
-        module = self._library.module(path)
+        module = self._database.module(path)
         if module is None:
             raise KeyError(path)
         self._modules[path] = module
         return module
 
     def __contains__(self, path: object) -> bool:
-        """Whether there is a Python file at `path`, which is not read for that."""
-        if path in self._library.python:
-            self._there.add(str(path))
+        """Return whether there is a Python file at `path`, without reading it."""
+        if path in self._database.python:
+            self._existing.add(str(path))
             return True
-        self._missed.add(last_name(str(path)))
+        self._missing.add(last_name(str(path)))
         return False
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._library.python)
+        return iter(self._database.python)
 
     def __len__(self) -> int:
-        return len(self._library.python)
+        return len(self._database.python)
 
     def source(self, path: str) -> bytes:
-        """The bytes of the file at `path`, which is one of the scan's."""
+        """Return the bytes of the file at `path`, which must be part of the scan."""
         self._read.add(path)
-        return self._library.python[path]
+        return self._database.python[path]
 
-    def ask(self, query: QueryKind[Said], path: str, word: str = "") -> Said | None:
-        """Return what the module at `path`, a file of the scan, says to `query` about `word`; None if unreadable."""
-        question = ModuleQuery(query.kind, word)
-        self._asked.add((path, question))
-        return self._library.answer(path, query, word)
+    def query(self, query: QueryKind[Answer], path: str, word: str = "") -> Answer | None:
+        """Return the answer of the module at `path` to `query` about `word`; None if it cannot be read.
+
+        Records the answer as a dependency.
+        """
+        module_query = ModuleQuery(query.kind, word)
+        self._queried.add((path, module_query))
+        return self._database.query(path, query, word)
 
     def search(
         self,
-        query: QueryKind[Said],
+        query: QueryKind[Answer],
         word: str,
         *,
         name: str,
         home: str = "",
         member: str | None = None,
-        but: Container[str] = (),
-    ) -> Iterator[tuple[str, Said]]:
-        """Ask the modules that may name what `home` defines as `name`, by path, `but` those of some tests.
+        skip: Container[str] = (),
+    ) -> Iterator[tuple[str, Answer]]:
+        """Query the modules that may name the definition `name` of `home`, by path, without those in `skip`.
 
-        Yields the paths of those that have something to say, with what they say. Where `member` is given, only modules
-        that have `something.member` are asked. Without a `home`, they import a module called `name`, which is
-        no file of the scan, and have `name.member`.
+        `skip` holds test modules. Yields the path and the answer of each module whose answer is not empty. If `member`
+        is given, only modules that contain `something.member` are queried. Without `home`, `name` is a module outside
+        the scan, and modules must import it and contain `name.member`.
         """
-        words, paths = self._library.import_index.naming(name, home, member)
-        question = ModuleQuery(query.kind, word)
-        self._searches.add(ModuleSearch(name, home, words, member, question, but == ()))
+        words, paths = self._database.import_index.files_naming(name, home, member)
+        module_query = ModuleQuery(query.kind, word)
+        self._searches.add(ModuleSearch(name, home, words, member, module_query, skip == ()))
         if query.marks:
-            paths = self._library.import_index.marked(query.marks, paths)
-        showing = paths if query.sign is None else self._library.import_index.showing(query.sign(word), paths)
+            paths = self._database.import_index.marked(query.marks, paths)
+        matching = paths if query.pattern is None else self._database.import_index.matching(query.pattern(word), paths)
         for path in paths:
-            if path in showing and path not in but:
-                self._searched.add((path, question))
-                said = self._library.answer(path, query, word)
-                if said:
-                    yield path, said
+            if path in matching and path not in skip:
+                self._searched.add((path, module_query))
+                answer = self._database.query(path, query, word)
+                if answer:
+                    yield path, answer
 
-    def importers(self, name: str, signs: Iterable[TextPattern] | None = None) -> Sequence[str]:
-        """The files, by path, that import a module called `name`, or something of it; files without Triton too.
+    def importers(self, name: str, patterns: Iterable[TextPattern] | None = None) -> Sequence[str]:
+        """Return the files that import a module called `name`, or something from it, including files without Triton.
 
-        Where `signs` are given, only packages, files that show one of these, and files that take all of some module.
-        The answer depends on that no other file imports it. It reads none.
+        With `patterns`, only packages, files that match one of them, and files with a star import. Reads none of them.
+        The result depends on no other file importing it.
         """
         self._unimported.add(name)
-        found = self._library.importers(name)
-        return found if signs is None else self._library.handling(found, signs)
+        found = self._database.importers(name)
+        return found if patterns is None else self._database.possible_users(found, patterns)
 
-    def bystanders(self, name: str, sign: TextPattern, *, member: str | None = None) -> Sequence[str]:
-        """The files without Triton, by path, that import a module called `name`, or something of it, and show `sign`.
+    def bystander_importers(self, name: str, pattern: TextPattern, *, member: str | None = None) -> Sequence[str]:
+        """Return the bystanders that import a module called `name`, or something from it, and match `pattern`.
 
-        Where `member` is given, those that say `name.member`, which no file can that does not import `name`. The answer
-        depends on that no other file imports it. It reads none.
+        If `member` is given, only those that contain `name.member`. Reads none of them. The result depends on no other
+        file importing it.
         """
         self._unimported.add(name)
-        found = self._library.bystanders(name if member is None else f"{name}.{member}")
-        showing = self._library.import_index.showing(sign, found)
-        return [path for path in found if path in showing]
+        found = self._database.bystander_importers(name if member is None else f"{name}.{member}")
+        matching = self._database.import_index.matching(pattern, found)
+        return [path for path in found if path in matching]
 
 
 def _interned(words: Iterable[str]) -> frozenset[str]:

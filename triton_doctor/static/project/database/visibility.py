@@ -1,4 +1,4 @@
-"""Fixes to those that are safe in sight of the whole repository: what the scan did not read may use a kernel too.
+"""Downgrades fixes that need to know all uses of a kernel, if files outside the scan may use it too.
 
 Python files and notebooks that are ignored, excluded or do not parse are searched as text, each once.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.database.kernel_uses import KernelUses
 
-# Beyond these, what the scan did not read is not looked through, and counts as using every kernel.
+# With more files or bytes outside the scan than this, every kernel counts as used there.
 MOST_FILES = 2_000
 MOST_BYTES = 64 << 20
 _MOST_ENTRIES = 200_000
@@ -34,9 +34,9 @@ _SOURCES = (".py", SUFFIX)
 
 
 class Visibility:
-    """Judges fixes that rest on seeing all uses of a kernel.
+    """Judges fixes that depend on seeing all uses of a kernel.
 
-    `is_cut` says, once something was judged, whether there was more text than is looked through.
+    `is_cut` says, after the first judgement, whether there was more text than is searched.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Visibility:
         base: Path,
         projects: Sequence[Path],
     ) -> None:
-        """`python` are the scanned files, `unreadable` those of them that did not parse; paths relative to `base`.
+        """`python` are the scanned files, `unreadable` those that did not parse; paths are relative to `base`.
 
-        `projects` are the roots of the projects that they belong to.
+        `projects` are the roots of their projects.
         """
         self._python = python
         self._uses = uses
@@ -60,7 +60,7 @@ class Visibility:
         self.is_cut = False
 
     def judge(self, finding: Finding) -> Finding:
-        """The finding, its fix less safe or gone where it rests on seeing a use that may be out of sight."""
+        """Return the finding; its fix becomes unsafe or is removed if it needs a use that may be outside the scan."""
         fix, kernel = finding.fix, finding.facts.kernel
         if fix is None or fix.rests_on is None or kernel is None:
             return finding
@@ -69,22 +69,22 @@ class Visibility:
         return replace(finding, fix=replace(fix, safety=fix.unseen) if fix.unseen is not None else None)
 
     def _is_visible(self, key: str) -> bool:
-        """Whether all uses of the kernel of that key are in sight; the files are searched once a kernel."""
+        """Return whether all uses of the kernel with that key are in the scan; cached by kernel."""
         if key not in self._visible:
             uses = self._uses.get(key)
             self._visible[key] = uses is not None and not uses.is_partial and not self._is_hidden(uses)
         return self._visible[key]
 
     def _is_hidden(self, uses: KernelUses) -> bool:
-        """Whether a file that was not read as a program may use the kernel."""
+        """Return whether a file that was not parsed may use the kernel."""
         texts = self._hidden
         return self.is_cut or any(text.may_use(uses.names, uses.homes) for text in texts)
 
     @cached_property
     def _hidden(self) -> tuple[MentionedWords, ...]:
-        """The files that were not read as programs."""
+        """The words of the files that were not parsed."""
         texts = [_anything_in(self._python[path]) for path in self._unreadable if path in self._python]
-        # A launch in a notebook is seen, but no fix edits it.
+        # Launches in notebooks are seen, but fixes do not edit notebooks.
         base = self._base.as_posix()
         scanned = {os.path.join(base, path) for path in self._python if not path.endswith(SUFFIX)}  # noqa: PTH118
         count, size = 0, 0
@@ -105,7 +105,7 @@ class Visibility:
         return tuple(texts)
 
     def _sources(self) -> Iterator[str]:
-        """The Python files and notebooks around: some twice, where projects lie in one another."""
+        """Yield the Python files and notebooks around the projects; some twice if projects are nested."""
         left = _MOST_ENTRIES
         for top, is_repository in dict.fromkeys(map(_top_of, self._projects)):
             if not is_repository:
@@ -125,10 +125,10 @@ class Visibility:
 
 
 def _top_of(project: Path) -> tuple[Path, bool]:
-    """The folder to search for uses of the kernels of `project`, and whether it is that of a git repository.
+    """Return the folder to search for uses of the kernels of `project`, and whether it is the root of a git repository.
 
-    Of what is in no repository, it is the project itself, or the folder that a package is imported from; the files
-    right above it are searched too. What else is there belongs to others.
+    Outside a repository this is the project itself, or the folder from which a package is imported; only files directly
+    in the latter are searched. Other folders there belong to others.
     """
     repository = next((one for one in (project, *project.parents) if (one / ".git").exists()), None)
     if repository is not None and (repository == project or repository != Path.home()):

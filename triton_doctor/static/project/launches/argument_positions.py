@@ -1,8 +1,8 @@
-"""Launches and calls to positions: which parameter each positional argument is, those behind `*q.stride()` too.
+"""Positional arguments to parameters, for launches and calls, also after starred arguments.
 
-`kernel[grid](q, *q.stride(), n, BLOCK=64)`: Triton fills a prefix of the parameters by position. Where the parameters
-that are given by name, by a config or by a heuristic show where that prefix ends, `n` is its last parameter, and the
-strides are those between.
+In `kernel[grid](q, *q.stride(), n, BLOCK=64)`, Triton fills a prefix of the parameters by position. If the parameters
+given by keyword, config or heuristic show where that prefix ends, `n` is its last parameter, and the strides fill those
+between.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def match_positions(
     count_of: Callable[[Expr], int | None],
     names_of: Callable[[Expr], frozenset[str] | None] = lambda _: None,
 ) -> Iterator[tuple[str, Argument, Expr]]:
-    """Yield the parameter of `kernel`, the argument and its expression for each positional argument that is certain.
+    """Yield the parameter of `kernel`, the argument and its expression, for each positional argument that is certain.
 
-    `count_of` gives the number of items that a starred expression unpacks to, `names_of` the names that `**table` gives
-    values to; each None where that is not known.
+    `count_of` gives the number of items of a starred expression, `names_of` the names set by `**table`; each returns
+    None if unknown.
     """
     arguments = [argument for argument in launch.arguments if argument.name is None]
     if not any(isinstance(argument.value, Star) for argument in arguments):
@@ -50,7 +50,7 @@ def match_positions(
 
 
 def cannot_bind(launch: Launch, kernel: Kernel) -> bool:
-    """Whether the launch gives a parameter twice, or more arguments than there are: it raises and compiles nothing."""
+    """Return whether the launch gives a parameter twice, or too many arguments: it raises and compiles nothing."""
     positional = [argument for argument in launch.arguments if argument.name is None]
     if any(isinstance(argument.value, Star) for argument in positional):
         return False
@@ -65,9 +65,10 @@ def _count(argument: Argument, count_of: Callable[[Expr], int | None]) -> int | 
 
 
 def _filled_up(counts: list[int | None], names: Sequence[str]) -> list[int | None]:
-    """`counts` of arguments that give all of `names`, with those that are not known, where only one number is possible.
+    """Return `counts` of arguments that give all of `names`, with unknown counts filled in if only one value is
+    possible.
 
-    Several are alike where the names are: `*k.stride(), *v.stride()` for `k0, k1, v0, v1`.
+    Several unknown counts are assumed equal if the names suggest it: `*k.stride(), *v.stride()` for `k0, k1, v0, v1`.
     """
     unknown = counts.count(None)
     rest = len(names) - sum(count or 0 for count in counts)
@@ -86,7 +87,7 @@ def _filled_up(counts: list[int | None], names: Sequence[str]) -> list[int | Non
 
 
 def _shared_beginning(names: Sequence[str]) -> int:
-    """How many letters all of `names` begin with alike."""
+    """Return the length of the common prefix of `names`."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
@@ -104,7 +105,7 @@ def _placed(
 
 
 def _positional_count(launch: Launch, kernel: Kernel, names_of: Callable[[Expr], frozenset[str] | None]) -> int | None:
-    """How many parameters the launch gives by position; None where more than one number is possible."""
+    """Return how many parameters the launch gives by position; None if that is ambiguous."""
     named = {argument.name for argument in launch.arguments if argument.name != "**"}
     tables = [names_of(argument.value) for argument in launch.arguments if argument.name == "**"]
     computed = {heuristic.param for heuristic in kernel.heuristics}
@@ -113,7 +114,7 @@ def _positional_count(launch: Launch, kernel: Kernel, names_of: Callable[[Expr],
     named |= {name for names in tables for name in names or ()}
     tuned = kernel.autotune.sets if kernel.autotune is not None else frozenset[str]()
     elsewhere = {*named, *computed, *(tuned or ())}
-    # No parameter that is given elsewhere is in the prefix: those behind the first of them are not, either.
+    # A parameter that is given elsewhere is not in the prefix, nor is anything after it.
     total = next((at for at, param in enumerate(kernel.params) if param.name in elsewhere), len(kernel.params))
     last = kernel.params[total - 1] if total else None
     is_open = last is not None and (last.default is not None or (tuned is None and last.is_constexpr))
@@ -121,7 +122,7 @@ def _positional_count(launch: Launch, kernel: Kernel, names_of: Callable[[Expr],
 
 
 def bind(function: Function, call: Call) -> dict[str, Expr]:
-    """Which argument of `call` goes to which parameter of `function`; what stars hide is left out."""
+    """Return the argument of `call` for each parameter of `function`; arguments hidden by stars are left out."""
     positional = [param for param in function.params if not param.keyword_only and not param.variadic]
     bound: dict[str, Expr] = {}
     for param, arg in zip(positional[_implicit(function, call) :], call.args, strict=False):
@@ -136,12 +137,12 @@ def bind(function: Function, call: Call) -> dict[str, Expr]:
 
 
 def needs_no_object(method: Function) -> bool:
-    """Whether `method` is static, or one of its class: `Scale.method(x)` gives it all that it takes."""
+    """Return whether `method` is a static or class method: `Scale.method(x)` passes all of its arguments."""
     return any(final_name(one) in ("staticmethod", "classmethod") for one in method.decorators)
 
 
 def _implicit(function: Function, call: Call) -> int:
-    """How many leading parameters `call` does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
+    """Return how many leading parameters `call` does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
     if function.class_name is None:
         return 0
     static = any(final_name(one) == "staticmethod" for one in function.decorators)

@@ -1,4 +1,4 @@
-"""Kernels and launches to whether a test expects them to fail: `pytest.raises`, `xfail`, `except CompilationError`."""
+"""Launches and kernels that a test expects to fail: `pytest.raises`, `xfail`, `except CompilationError`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 
 def expects_error(launch: LinkedLaunch) -> bool:
-    """Whether the launch is there to fail."""
+    """Return whether the launch is expected to fail."""
     return _is_expected(launch.function, launch.launch.arms)
 
 
 def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
-    """Whether every launch of the kernel is there to fail; of one that is only compiled, every call it is handed to."""
+    """Return whether every launch of the kernel is expected to fail.
+
+    For a kernel without launches, every call it is passed to.
+    """
     launches = launches_of(project).get(kernel.key, ())
     if launches:
         return all(map(expects_error, launches))
@@ -37,7 +40,7 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
 
 
 def expects_error_after(function: Function, binding: Binding) -> bool:
-    """Whether `function` expects some launch after `binding` to fail."""
+    """Return whether `function` expects a launch after `binding` to fail."""
     points = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
     return any(_is_expected(function, arms) for order, arms in points if order > binding.order)
 

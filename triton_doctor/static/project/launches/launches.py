@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @cached_in_scan(most=1)
 def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
-    """The launches of each kernel, by `Kernel.key`, in order of paths and lines; none that Triton refuses to bind."""
+    """Return the launches of each kernel, by `Kernel.key`, in order of paths and lines, without those that raise on
+    binding.
+    """
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
     for launch in project.launches:
         for kernel in launch.kernels:
@@ -32,9 +34,9 @@ def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedL
 
 
 def _lacks_argument(launch: LinkedLaunch, kernel: Kernel) -> bool:
-    """Whether the launch leaves out what `kernel` has no default for: it raises and compiles nothing.
+    """Return whether the launch omits a parameter of `kernel` that has no default: it raises and compiles nothing.
 
-    False where a config, a heuristic, a wrapper or a star may give it.
+    False if a config, a heuristic, a wrapper or a star may provide it.
     """
     if kernel.autotune is not None or any(one.param == "*" for one in kernel.heuristics) or hides_arguments(launch):
         return False
@@ -46,7 +48,7 @@ def _lacks_argument(launch: LinkedLaunch, kernel: Kernel) -> bool:
 
 
 def _names_itself(launch: LinkedLaunch, kernel: Kernel) -> bool:
-    """Whether the launch names `kernel` as it was defined or imported, and not what was made of it."""
+    """Return whether the launch names `kernel` directly, as defined or imported, and no wrapper of it."""
     match launch.launch.kernel:
         case Name(name) if name not in launch.function.bindings:
             imported = launch.module.imports.get(name)
@@ -64,7 +66,7 @@ def _position(launch: LinkedLaunch) -> tuple[str, int, int]:
 
 @cached_in_scan()
 def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
-    """The arguments that `launch` gives by name or by a position that is certain: parameters, then options."""
+    """Return the arguments that `launch` gives by keyword or by a certain position: parameters, then options."""
     found = {
         name: argument
         for name, argument, expr in match_positions(launch.launch, kernel, _displayed_count)
@@ -77,19 +79,19 @@ def spelled_out(launch: LinkedLaunch, kernel: Kernel) -> Mapping[str, Argument]:
 
 
 def _displayed_count(starred: Expr) -> int | None:
-    """The number of items of a starred display; of anything else it is not known without evaluating."""
+    """Return the number of items of a starred display; None for anything that would have to be evaluated."""
     if isinstance(starred, TupleExpr) and not any(isinstance(item, Star) for item in starred.items):
         return len(starred.items)
     return None
 
 
 def hides_arguments(launch: LinkedLaunch) -> bool:
-    """Whether a starred list or table gives arguments that are not spelled out."""
+    """Return whether a starred list or table gives arguments that are not spelled out."""
     return any(argument.name == "**" or isinstance(argument.value, Star) for argument in launch.launch.arguments)
 
 
 def computes_with(project: Project, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> bool:
-    """Whether the kernel, or a jit function that it passes `name` on to, does more with it than test and compare."""
+    """Return whether the kernel, or a jit function it passes `name` to, does more with it than test and compare."""
     if name in kernel.uses.computed:
         return True
     module = project.modules.get(kernel.path)
@@ -105,7 +107,7 @@ def computes_with(project: Project, kernel: Kernel, name: str, depth: int = MOST
 
 
 def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:
-    """What `expr` was assigned from: a name at the launch that stands for one expression is that expression."""
+    """Return the expression assigned to the name `expr`, if there is exactly one at the launch; else `expr`."""
     order, arms = launch.launch.order, launch.launch.arms
     for _ in range(MOST_NAMES):
         if not isinstance(expr, Name):

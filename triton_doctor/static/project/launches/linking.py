@@ -1,4 +1,4 @@
-"""Launches to kernels: which each may start, wherever it is defined."""
+"""Links each launch to the kernels that it may start, wherever they are defined."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import BranchArm, Launch
     from triton_doctor.static.python.module import Module
 
-# The entries that are taken of what is followed, first to last: of a dict, a namespace or a tuple. None is any entry.
+# The keys applied to the followed value, first to last: entries of a dict, a namespace or a tuple. None is any entry.
 _Keys: TypeAlias = "tuple[str | None, ...]"
-# What stands after every statement of a function.
+# A position after every statement of a function.
 _END = 1 << 30
 _PARTIAL = ("partial", "functools.partial")
 
 
 def link_launches(module: Module, names: Resolver) -> tuple[LinkedLaunch, ...]:
-    """The launches that `module` makes, in order; those that no kernel was found for have none."""
+    """Return the launches of `module`, in order; those whose kernel was not found have no kernels."""
     return tuple(
         LinkedLaunch(module=module, function=function, launch=launch, kernels=_kernels(names, module, function, launch))
         for function, launch in module.launches()
@@ -51,9 +51,9 @@ def _kernels(names: Resolver, module: Module, function: Function, launch: Launch
 
 
 class _LinkPoint(NamedTuple):
-    """Where an expression stands, which decides what its names mean.
+    """The point at which an expression is resolved.
 
-    `call` entered the function, and stands at `caller`; both are None where it is entered from anywhere.
+    `call` entered the function, at the point `caller`; both are None if the caller is unknown.
     """
 
     module: Module
@@ -65,7 +65,7 @@ class _LinkPoint(NamedTuple):
 
 
 def _follow(names: Resolver, expr: Expr, point: _LinkPoint, steps: int, keys: _Keys = ()) -> Iterator[Kernel]:
-    """The kernels that `expr` may be, or the entry of it that `keys` lead to."""
+    """Yield the kernels that `expr` may be, or the entry of it that `keys` select."""
     if steps == 0:
         return
     match expr:
@@ -117,20 +117,20 @@ def _follow(names: Resolver, expr: Expr, point: _LinkPoint, steps: int, keys: _K
             elif keys and keys[0] is not None and keys[0] in dict(keywords):  # `dict(rows=kernel)`, a namespace
                 yield from _follow(names, dict(keywords)[keys[0]], point, steps - 1, keys[1:])
             if args and not found_any and not keys:
-                # A wrapper out of sight, `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
+                # An unknown wrapper, such as `wrap_triton(kernel)` or `libentry()(kernel)`, keeps the parameters.
                 yield from _follow(names, args[0], point, steps - 1)
         case _:
             pass
 
 
 def _defined(names: Resolver, expr: Expr, point: _LinkPoint) -> Definition | None:
-    """What the dotted name `expr` is at the top level."""
+    """Return the definition that the dotted name `expr` refers to at the top level."""
     full = dotted(expr)
     return names.dotted(point.module, full) if full is not None else None
 
 
 def _follow_field(names: Resolver, owner: Class, name: str, steps: int, keys: _Keys) -> Iterator[Kernel]:
-    """The kernels that `name` is in the body of the class `owner`, or of the first base that binds it."""
+    """Yield the kernels bound to `name` in the body of the class `owner`, or of the first base that binds it."""
     home = names.home_of_class(owner)
     own = list(names.kernels(home, f"{owner.qualname}.{name}"))
     binding = owner.fields.get(name)
@@ -174,7 +174,7 @@ def _named(names: Resolver, name: str, point: _LinkPoint, steps: int, keys: _Key
 
 
 def _passed(names: Resolver, name: str, point: _LinkPoint, steps: int, keys: _Keys) -> Iterator[Kernel]:
-    """The kernels that the calls in the same file pass as the parameter `name` of a function."""
+    """Yield the kernels that calls in the same file pass as the parameter `name` of a function."""
     module, function = point.module, point.function
     if function.class_name is not None or function.parent != "<module>":
         return

@@ -1,7 +1,9 @@
-"""Names to definitions, across files: imports, re-exports, attributes of modules, functions behind autograd names.
+"""Names to definitions across files: imports, re-exports, attributes of modules, autograd functions.
 
-In: a name and the module that says it. Out: the function, class, kernel or assignment that it stands for, or None.
+In: a name and the module that uses it. Out: the function, class, kernel or module that it refers to, or None.
 
 Example: in a file with `from ops import copy`, where `ops/__init__.py` imports it from `ops/kernels.py`, the name
 `copy` is resolved to the kernel `copy` of `ops/kernels.py`.
+
+Files: `resolver` resolves names; `applied_names` finds names for `apply` of an autograd function.
 """

@@ -1,4 +1,4 @@
-"""Autograd functions to the names that apply them: `scale = Scale.apply` makes `scale(x)` run `Scale.forward`."""
+"""Names bound to `apply` of an autograd function: `scale = Scale.apply` makes `scale(x)` run `Scale.forward`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Module
 
-# Between the class, the dot and `apply`: what Python allows between any two tokens, or closes a parenthesis.
+# Between the class, the dot and `apply`: whitespace, comments, and closing parentheses.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])")
 _APPLY = re.compile(_BETWEEN + rb"\." + _BETWEEN + rb"apply(?![A-Za-z0-9_])")
 
 
 def is_applied(function: Function) -> bool:
-    """Whether `function` is the `forward` of a class, which autograd runs for `apply`."""
+    """Return whether `function` is the `forward` of a class, which autograd runs for `apply`."""
     return function.class_name is not None and function.name == "forward"
 
 
 def applied_class(module: Module, name: str) -> str | None:
-    """The class, as written, whose `apply` is all that the top level of `module` binds `name` to."""
+    """Return the class, as written, if the only binding of `name` at the top level of `module` is `apply` of it."""
     bindings = module.top.bindings.get(name, ())
     if len(bindings) != 1:
         return None
@@ -35,15 +35,15 @@ def applied_class(module: Module, name: str) -> str | None:
 
 
 def read_applied_names(module: Module, class_name: str) -> tuple[str, ...]:
-    """The names that the top level of `module` gives to `apply` of a class whose last name is `class_name`."""
+    """Return the top-level names of `module` bound to `apply` of a class with the last name `class_name`."""
     found = ((name, applied_class(module, name)) for name in module.top.bindings)
     return tuple(name for name, owner in found if owner is not None and owner.rpartition(".")[2] == class_name)
 
 
 @cached_in_scan()
-def applying(class_name: str) -> TextPattern:
-    """What the text of every `apply` of the class has."""
+def apply_pattern(class_name: str) -> TextPattern:
+    """Return a pattern that matches every `apply` of the class."""
     return TextPattern(class_name, _BEFORE, _APPLY)
 
 
-APPLIED_NAMES = declare_query("applied names", read_applied_names, applying)
+APPLIED_NAMES = declare_query("applied names", read_applied_names, apply_pattern)

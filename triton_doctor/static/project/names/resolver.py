@@ -1,7 +1,7 @@
-"""Names to what they stand for, across the files of a project: modules, imports, re-exports.
+"""Name resolution across the files of a project: modules, imports, re-exports.
 
-A name is followed from module to module by what each says to `NAME`, so that to find out which definition it is depends
-on these few words of each. Who takes the definition itself has read its file.
+A name is followed from module to module by the query `NAME`, so that the result depends only on the answers. Fetching
+the definition itself depends on its whole file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Definition: TypeAlias = Module | Kernel | Function | Class
 
 
 class DefinitionKind(Enum):
-    """What a name may stand for."""
+    """The kinds of definitions that a name may refer to."""
 
     MODULE = "module"
     KERNEL = "kernel"
@@ -35,7 +35,7 @@ class DefinitionKind(Enum):
 
 
 class DefinitionPlace(NamedTuple):
-    """Where a definition is: `qualname` of the file at `path`, empty for the module itself."""
+    """The location of a definition: `qualname` in the file at `path`, empty for the module itself."""
 
     path: str
     qualname: str
@@ -43,10 +43,10 @@ class DefinitionPlace(NamedTuple):
 
 
 class NameMeaning(NamedTuple):
-    """What a name is at the top level of one module: defined there, assigned, or `imported`.
+    """What a name is at the top level of one module: defined, assigned, or `imported`.
 
-    `stars` are the modules of which it may be taken where it is none of these. `applied` is the class whose `apply` is
-    assigned to it.
+    If it is none of these, it may come from the star imports `stars`. `applied` is the class whose `apply` is assigned
+    to it.
     """
 
     kind: DefinitionKind | None
@@ -57,7 +57,7 @@ class NameMeaning(NamedTuple):
 
 
 def read_meaning(module: Module, name: str) -> NameMeaning:
-    """What `name` is at the top level of `module`."""
+    """Return what `name` is at the top level of `module`."""
     kind: DefinitionKind | None
     if name in module.kernels_named:
         kind = DefinitionKind.KERNEL
@@ -74,10 +74,10 @@ _NOTHING = NameMeaning(None, False, None, ())
 
 
 class Resolver:
-    """Looks names up in `modules`, which reads a file of the scan when it is asked for."""
+    """Resolves names in `modules`, which reads files on access."""
 
     def __init__(self, modules: TrackedModules) -> None:
-        """Nothing is looked up yet."""
+        """Start with an empty cache."""
         self._modules = modules
         self._found: dict[tuple[str, str], DefinitionPlace | None] = {}
         self._files: dict[str, str | None] = {}
@@ -86,31 +86,31 @@ class Resolver:
         self._imported_modules: dict[tuple[str, str, int], str | None] = {}
 
     def kernels(self, module: Module, qualname: str) -> Sequence[Kernel]:
-        """The kernels of that qualified name: several where `if` chooses between definitions."""
+        """Return the kernels of that qualified name: several if `if` chooses between definitions."""
         return module.kernels_named.get(qualname, ())
 
     def variants(self, kernel: Kernel) -> Sequence[Kernel]:
-        """All definitions that share the kernel's name and scope, itself among them."""
+        """Return all definitions with the kernel's name and scope, including itself."""
         return self._modules[kernel.path].kernels_named[kernel.qualname.partition("#")[0]]
 
     def home(self, function: Function) -> Module:
-        """The module that `function` was read from."""
+        """Return the module that defines `function`."""
         return self._modules[function.path]
 
     def home_of_class(self, of: Class) -> Module:
-        """The module that the class was read from."""
+        """Return the module that defines the class."""
         return self._modules[of.path]
 
     def defined(self, module: Module, name: str) -> Definition | None:
-        """What `name` is at the top level of `module`: its own, imported or re-exported."""
+        """Return the definition of `name` at the top level of `module`: its own, imported or re-exported."""
         return self._definition(self._defined(module.path, name))
 
     def dotted(self, module: Module, name: str) -> Definition | None:
-        """What `a.b.c` is, seen from the top level of `module`."""
+        """Return the definition of `a.b.c`, seen from the top level of `module`."""
         return self._definition(self.locate(module.path, name))
 
     def defining(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """The module at whose top level an imported `name` is assigned, and its name there."""
+        """Return the module at whose top level an imported `name` is assigned, and its name there."""
         path = module.path
         for _ in range(MOST_NAMES):
             meaning = self._meaning(path, name)
@@ -124,21 +124,23 @@ class Resolver:
         return None
 
     def modules_imported(self, path: str, imported: Import) -> tuple[str, ...]:
-        """The modules that `imported` of the file at `path` may be of: the one it names, and the one its member is."""
+        """Return the modules that `imported` of the file at `path` may refer to: the one it names, or its member."""
         inner = ".".join(part for part in (imported.module, imported.member) if part)
         found = (self._module(path, imported.module, imported.level), self._module(path, inner, imported.level))
         return tuple(one for one in found if one is not None)
 
     def locate(self, path: str, name: str) -> DefinitionPlace | None:
-        """Where `a.b.c` is defined, seen from the top level of the module at `path`."""
+        """Return the location of the definition of `a.b.c`, seen from the top level of the module at `path`."""
         key = (path, name)
         if key not in self._found:
-            self._found[key] = None  # for a name that leads to itself: `scale = scale.apply`
+            self._found[key] = None  # for a name that refers to itself: `scale = scale.apply`
             self._found[key] = self._dotted(path, name)
         return self._found[key]
 
     def applied(self, path: str, class_name: str) -> DefinitionPlace | None:
-        """Where the function is that `apply` of a class runs, seen from the top level of the module at `path`."""
+        """Return the location of the function run by `apply` of a class, seen from the top level of the
+        module at `path`.
+        """
         owner = self.locate(path, class_name)
         if owner is None or owner.kind is not DefinitionKind.CLASS:
             return None
@@ -148,7 +150,7 @@ class Resolver:
 
     def _definition(self, found: DefinitionPlace | None) -> Definition | None:
         module = None if found is None else self._modules.get(found.path)
-        if found is None or module is None:  # a module whose text does not parse is found by its name all the same
+        if found is None or module is None:  # a module that does not parse still exists by name
             return None
         match found.kind:
             case DefinitionKind.MODULE:
@@ -178,7 +180,7 @@ class Resolver:
         return _whole(self._file(posixpath.join(folder, name))) if file == "__init__.py" else None
 
     def _by_full_name(self, path: str, parts: list[str]) -> DefinitionPlace | None:
-        """`import a.b.c` and then `a.b.c.kernel`: the longest run of parts that is a module, then a name of it."""
+        """Resolve `a.b.c.kernel` after `import a.b.c`: the longest prefix that is a module, then a name in it."""
         for split in range(len(parts) - 1, 0, -1):
             found = self._module(path, ".".join(parts[:split]), level=0)
             if found is not None:
@@ -189,10 +191,10 @@ class Resolver:
         return self._search(path, name, MOST_NAMES, {})
 
     def _search(self, path: str, name: str, hops: int, seen: dict[tuple[str, str], int]) -> DefinitionPlace | None:
-        """Look for `name` in the module at `path`, and through at most `hops` imports.
+        """Resolve `name` in the module at `path`, through at most `hops` imports.
 
-        Star imports lead to one module along any number of paths. `seen` are the names that were looked for in vain, or
-        still are, by module, and through how many imports: none is looked for again through as many, or fewer.
+        Star imports may reach a module on many paths. `seen` are the names, by module, that were searched for in vain
+        or still are, with the number of imports allowed; none is searched for again with as few or fewer.
         """
         if seen.get((path, name), -1) >= hops:
             return None
@@ -213,7 +215,7 @@ class Resolver:
         return None
 
     def _star_targets(self, path: str, stars: Sequence[Import]) -> Sequence[str]:
-        """The modules of the scan from which the one at `path` imports all, each once."""
+        """Return the modules of the scan that the one at `path` star-imports, each once."""
         if path not in self._stars:
             found = (self._module(path, star.module, star.level) for star in dict.fromkeys(stars))
             self._stars[path] = tuple(dict.fromkeys(one for one in found if one is not None))
@@ -233,7 +235,7 @@ class Resolver:
         return _whole(self._module(path, inner, imported.level))
 
     def _module(self, importer: str, name: str, level: int) -> str | None:
-        """The file that the one at `importer` means by `name`, with `level` leading dots; None if not of the scan."""
+        """Return the file that `importer` means by `name` with `level` leading dots; None if it is not in the scan."""
         folder = self._folders.get(importer)
         if folder is None:
             folder = self._folders[importer] = posixpath.dirname(importer)
@@ -262,7 +264,7 @@ class Resolver:
         return self._files[stem]
 
     def _meaning(self, path: str, name: str) -> NameMeaning:
-        return self._modules.ask(NAME, path, name) or _NOTHING
+        return self._modules.query(NAME, path, name) or _NOTHING
 
 
 def _whole(path: str | None) -> DefinitionPlace | None:

@@ -1,23 +1,23 @@
-"""What is made of all items of something: `math.prod(sizes)`, `sum(lengths)`; and numbers in steps, `range(n)`."""
+"""Reductions over all items of a sequence, `math.prod(sizes)` and `sum(lengths)`, and `range(n)`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import BinaryOp, Expr, Lambda, Name, final_name
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import HANDFUL, UNKNOWN, AbstractNumber, Variability, join
-from triton_doctor.static.variability.tensors import whole_number
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, TupleValue, Value
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import HANDFUL, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values.tensors import whole_number
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, TupleValue, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 
 def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
-    """The product of all items of `value`."""
+    """Return the product of all items of `value`."""
     match value:
         case Shape(of):
             return interpreter.numel(of, point.frame)
@@ -31,7 +31,7 @@ def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> V
 
 
 def multiplies(function: Expr) -> bool:
-    """Whether it is `operator.mul`, or `lambda a, b: a * b`."""
+    """Return whether it is `operator.mul` or `lambda a, b: a * b`."""
     match function:
         case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
             return {one, other} == {left, right}
@@ -40,7 +40,7 @@ def multiplies(function: Expr) -> bool:
 
 
 def summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
-    """The sum of all items of `value`."""
+    """Return the sum of all items of `value`."""
     match value:
         case TupleValue(items, _):
             return join([interpreter.as_number(one, point.frame) for one in items])
@@ -48,16 +48,16 @@ def summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value
             return join([interpreter.as_number(one, point.frame), length])
         case SymbolicValue():
             one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
-            return UNKNOWN.typed(is_integer=one.is_integer)
+            return UNKNOWN.with_integrality(is_integer=one.is_integer)
         case _:
             return UNKNOWN
 
 
 def number_range(bounds: list[AbstractNumber]) -> ListValue:
-    """`range(...)`: its items are as many, and change as often, as its bounds."""
+    """Return `range(...)`: as many items as its bounds say, which change as often as these."""
     joined = join(bounds)
     if len(bounds) == 3 and bounds[2].literal is ...:
-        # In steps of what a launch can take: rarely more than one.
+        # A range in steps of a launch's maximum rarely has more than one item.
         return ListValue(item=UNKNOWN._replace(is_integer=True, trail=joined.trail), length=joined)
     if joined.kind is Variability.FIXED:
         first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)

@@ -1,4 +1,4 @@
-"""einops: `rearrange(x, "b t h d -> (b t) h d")`, whose pattern says what becomes of each axis."""
+"""einops: `rearrange(x, "b t h d -> (b t) h d")`, whose pattern gives each axis of the result."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber
-from triton_doctor.static.variability.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
 _OPEN = "..."
@@ -23,7 +23,7 @@ _GROUP = re.compile(r"\.\.\.|\(([^()]*)\)|(\w+)")
 
 
 def is_pattern_call(name: str, call: Call) -> bool:
-    """Whether a call of `name` is given a pattern: `torch.reduce` and `x.repeat` are not."""
+    """Return whether a call of `name` has a pattern; `torch.reduce` and `x.repeat` have none."""
     match call.args:
         case (_, Const(str(pattern)), *_):
             return name in _FUNCTIONS and "->" in pattern
@@ -32,7 +32,7 @@ def is_pattern_call(name: str, call: Call) -> bool:
 
 
 def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor | None:
-    """What a call with a pattern makes of its tensor; None where it is given something else, or an open group."""
+    """Return the result of a call with a pattern; None for other arguments or an open group."""
     value = interpreter.value(call.args[0], point)
     assert isinstance(call.args[1], Const)
     before, _, after = str(call.args[1].value).partition("->")
@@ -55,7 +55,7 @@ def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Ten
 
 
 def _groups(side: str) -> list[list[str]]:
-    """The axes of one side of a pattern, each by the names that it is composed of: none for an axis of one item."""
+    """Return the axes on one side of a pattern, each as the names it is composed of; empty for an axis of one item."""
     found = []
     for group in _GROUP.finditer(side):
         names = (group[1] or "").split() if group[0].startswith("(") else [group[0]]
@@ -70,7 +70,7 @@ def _name_axes(
     lengths: dict[str, AbstractNumber],
     point: ProgramPoint,
 ) -> AbstractNumber | None:
-    """Add the lengths of what `groups` name to `lengths`; the product of the axes that the pattern leaves open."""
+    """Add the lengths of the axes named in `groups` to `lengths`; return the product of the open axes."""
     count = len(groups)
     at_open = next((at for at, group in enumerate(groups) if list(group) == [_OPEN]), None)
     rest: AbstractNumber | None = None

@@ -1,4 +1,4 @@
-"""Calls out of the project: what functions of Python and triton do to sizes, and which are torch's."""
+"""Calls of functions outside the project: what functions of Python and triton do to sizes, and which are torch's."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from triton_doctor.static.python.ir import (
     final_name,
 )
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.variability.arithmetic import coarse, greatest, least, logarithm, power_of_two, quotient
-from triton_doctor.static.variability.axis_context import AxisContext
-from triton_doctor.static.variability.hints import apply_hints
-from triton_doctor.static.variability.host_tensors import filled, read_out
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.hints.axis_context import AxisContext
+from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.models.host_tensors import filled, read_out
+from triton_doctor.static.variability.models.indexing import element
 from triton_doctor.static.variability.models.items import multiplied, multiplies, number_range, summed
+from triton_doctor.static.variability.models.origins import from_data, out_of_sight
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
 from triton_doctor.static.variability.models.several import SEVERAL, several
 from triton_doctor.static.variability.models.torch import (
@@ -37,9 +36,17 @@ from triton_doctor.static.variability.models.torch import (
 )
 from triton_doctor.static.variability.models.torch_products import contracted
 from triton_doctor.static.variability.models.torch_results import concatenated, stacked
-from triton_doctor.static.variability.origins import from_data, out_of_sight
-from triton_doctor.static.variability.trace import Note
-from triton_doctor.static.variability.values import (
+from triton_doctor.static.variability.values.arithmetic import (
+    coarse,
+    greatest,
+    least,
+    logarithm,
+    power_of_two,
+    quotient,
+)
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
+from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.values import (
     DictValue,
     ListValue,
     Shape,
@@ -52,8 +59,8 @@ from triton_doctor.static.variability.values import (
 )
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 _FLAGS = frozenset(
     "isinstance hasattr is_contiguous is_cuda is_available dim is_floating_point element_size callable any all bool "
@@ -65,7 +72,7 @@ _MACHINE = frozenset(
     "get_device_properties device_count current_device get_device_name get_device_capability cpu_count "
     "multi_processor_count get_world_size get_rank getenv".split()
 )
-# What gives an integer whatever it is called with, and what gives one of integers.
+# Functions that return an integer for any argument, and those that return one for integers.
 _INTEGER_FUNCTIONS = frozenset(
     "len int cdiv next_power_of_2 numel nelement dim ndimension bit_length device_count".split()
 )
@@ -74,12 +81,12 @@ _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
 
 
 def rounds_up(name: str) -> bool:
-    """Whether a function is triton's `next_power_of_2`, or somebody's own: its body tells less than its name."""
+    """Return whether a function is `next_power_of_2`, or one of that name: its body tells less than its name."""
     return name.strip("_") in _POWERS
 
 
 def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
-    """What a call of something outside the project gives."""
+    """Return the result of calling something outside the project."""
     match call.func:
         case Attr(base, name):
             receiver = interpreter.value(base, point) if not _is_module(base, point) else None
@@ -94,16 +101,16 @@ def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
 
 
 def typed_result(value: Value, call: Call) -> Value:
-    """`value`, the result of `call`, as the integer that it is for certain, or need not be."""
+    """Return `value`, the result of `call`, with `is_integer` set accordingly."""
     name = final_name(call.func)
     is_integer = name in _INTEGER_FUNCTIONS or (name in _INTEGER_OF_MATH and dotted(call.func) == f"math.{name}")
     if name in ("size", "stride") and isinstance(call.func, Attr):
         is_integer = len(call.args) == 1
     match value:
         case AbstractNumber():
-            return value.typed(is_integer=is_integer or (value.is_integer and name in _INTEGER_OF_INTEGERS))
+            return value.with_integrality(is_integer=is_integer or (value.is_integer and name in _INTEGER_OF_INTEGERS))
         case SymbolicValue() if is_integer:
-            return value._replace(number=value.number.typed(is_integer=True))
+            return value._replace(number=value.number.with_integrality(is_integer=True))
         case _:
             return value
 
@@ -194,7 +201,7 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
 
 
 def _element_of(interpreter: Interpreter, source: Expr, point: ProgramPoint) -> Value:
-    """What a loop over `source` gives its target."""
+    """Return the value of the target of a loop over `source`."""
     return element(interpreter, interpreter.value(source, point), point.frame)
 
 

@@ -1,4 +1,4 @@
-"""Calls that give several values: `divmod(n, 64)`, `map(int, x.shape)`, `torch.unique(x, return_inverse=True)`."""
+"""Calls with several results: `divmod(n, 64)`, `map(int, x.shape)`, `torch.unique(x, return_inverse=True)`."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Comprehension, ComprehensionLoop, Const, Lambda, Name
-from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import UNKNOWN
-from triton_doctor.static.variability.lists import counted
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.models.lists import counted
+from triton_doctor.static.variability.models.origins import from_data
 from triton_doctor.static.variability.models.torch_results import combined
-from triton_doctor.static.variability.origins import from_data
-from triton_doctor.static.variability.values import ListValue, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.lattice import UNKNOWN
+from triton_doctor.static.variability.values.values import ListValue, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.values import Value
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import Value
 
 SEVERAL = frozenset({"divmod", "map", "product", "broadcast_tensors", "where"})
 _NUMBERS = frozenset({"int", "float"})
-# No name of a program, for the item that `map` calls a function with.
+# The item that `map` passes to a function; not a valid name in a program.
 _MAPPED = Name("<item>")
 
 
 def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value | None:
-    """What a function called `name`, one of SEVERAL, gives; None where that is not known."""
+    """Return the results of a function called `name`, one of SEVERAL; None if unknown."""
     match name, call.args:
         case "divmod", (over, under):
             numbers = [interpreter.number(over, point), interpreter.number(under, point)]
@@ -46,14 +46,14 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
         case "broadcast_tensors", args:
             tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
-        case "where", (condition,):  # a tensor of places for each axis, as `nonzero` gives
+        case "where", (condition,):  # a tensor of positions for each axis, as `nonzero` returns
             return ListValue(item=_found(condition, name, point), length=UNKNOWN)
         case _:
             return None
 
 
 def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
-    """What `nonzero` and `unique` give that are asked for several tensors; None where they give one."""
+    """Return the tensors that `nonzero` or `unique` returns if asked for several; None if it returns one."""
     asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
     one = _found(base, name, point)
     if name == "nonzero" and "as_tuple" in asked:
@@ -64,5 +64,5 @@ def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value
 
 
 def _found(base: Expr, name: str, point: ProgramPoint) -> Tensor:
-    """As many items as `name` finds in the data of `base`."""
+    """Return a tensor with as many items as `name` finds in the data of `base`."""
     return Tensor(front=(from_data(base, name, point),), contiguous=True)

@@ -1,39 +1,41 @@
-"""Calls of torch: allocation, and the methods of tensors that view them."""
+"""Calls of torch: allocation, and methods of tensors that create views."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Star, TupleExpr
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.host_tensors import read_out, with_contents
-from triton_doctor.static.variability.lattice import FEW, UNKNOWN
+from triton_doctor.static.variability.hints.axis_context import AxisContext
+from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.models.host_tensors import read_out, with_contents
+from triton_doctor.static.variability.models.origins import is_optional_number, out_of_sight
 from triton_doctor.static.variability.models.several import found_items
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
 from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
-from triton_doctor.static.variability.origins import is_optional_number, out_of_sight
-from triton_doctor.static.variability.values import AxisOrder, Shape, Strides, SymbolicValue, Tensor, Value
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.values.values import AxisOrder, Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint
 
 ALLOCATING = frozenset("empty zeros ones rand randn full empty_strided randint".split())
-# What `x.f()` and `torch.f(x)` do alike, and neither changes the shape.
+# Functions and methods that keep the shape.
 KEEPING = frozenset(
     "to clone detach float half double bfloat16 int long bool cuda cpu abs neg exp type requires_grad_ type_as zero_ "
     "fill_ copy_ mul add sub div softmax sigmoid relu masked_fill clamp pin_memory requires_grad".split()
 )
-# Of these, those that compute with their arguments: the others take a type, a device or nothing.
+# Those of KEEPING that compute with their arguments; the others take a dtype, a device or nothing.
 _COMPUTING = frozenset("fill_ copy_ mul add sub div masked_fill clamp".split())
 LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like clone".split())
 _VIEWS = frozenset(
     "transpose swapaxes swapdims t movedim moveaxis permute reshape flatten ravel unflatten squeeze unsqueeze numel "
     "narrow select broadcast_to".split()
 )
-# Methods whose result has sizes that the call says, whatever it is called of.
+# Methods whose result has the sizes given in the call, whatever the tensor.
 SIZED = frozenset({"view", "reshape", "expand", "unsqueeze"})
-# Of `torch.f(x, ...)`, those that are methods too.
+# Functions of torch that are also methods.
 METHODS = _VIEWS | RESULTS | {"nonzero", "unique"}
 NEW = frozenset("new_empty new_zeros new_ones new_full".split())
 _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".split())
@@ -42,7 +44,7 @@ _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".spl
 def tensor_method(
     interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
 ) -> Value:
-    """`value.name(...)`, spelled `base.name(...)`."""
+    """Return `value.name(...)`, spelled `base.name(...)`."""
     found = _called(interpreter, value, name, call, base, point)
     if value.contents is None or name in NEW or name == "new_tensor":
         return found
@@ -50,7 +52,7 @@ def tensor_method(
 
 
 def _operands(name: str, call: Call) -> tuple[Expr, ...]:
-    """The arguments of a method that may decide what the items of its result are: no sizes and axes."""
+    """Return the arguments of a method that may affect the items of its result: no sizes and axes."""
     return call.args if name in _COMPUTING or name in MAPPING else ()
 
 
@@ -64,7 +66,7 @@ def _called(
         case "size" | "stride" if (at := axis_number(interpreter, argument(call, 0, "dim"), point)) is not None:
             return interpreter.axis(value, at, frame) if name == "size" else interpreter.stride(value, at, frame)
         case "numel" | "nelement":
-            return interpreter.numel(value, frame)
+            return _all_elements(interpreter, value, frame)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
@@ -96,8 +98,16 @@ def _called(
             return out_of_sight(call, point)
 
 
+def _all_elements(interpreter: Interpreter, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+    """Return `value.numel()` as it is written: unlike a product of axes, it counts all elements of any tensor."""
+    total = interpreter.numel(value, frame)
+    if total.kind is Variability.UNKNOWN and total.size is None and not total.undecided_dims:
+        return total.add_hints(apply_hints(AxisContext(is_total=True), frame.module.path, frame.function.line))
+    return total
+
+
 def allocated(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
-    """A new tensor: its axes are the sizes that it is made with."""
+    """Return a new tensor whose axes are the given sizes."""
     size = dict(call.keywords).get("size")
     args = call.args
     if name == "randint":
@@ -115,7 +125,7 @@ def allocated(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
 def _sized(
     interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
 ) -> Value:
-    """A view that is given its sizes, or those of another tensor."""
+    """Return a view with given sizes, or with those of another tensor."""
     args = call.args
     if name in ("view_as", "reshape_as", "expand_as") and args:
         other = interpreter.value(args[0], point)
@@ -148,7 +158,7 @@ def _is_dtype(interpreter: Interpreter, arg: Expr, point: ProgramPoint) -> bool:
 def _viewed(
     interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
 ) -> Value:
-    """A view that is told which axes go where."""
+    """Return a view that moves or merges axes."""
 
     def at(position: int, *names: str) -> int | None:
         return axis_number(interpreter, argument(call, position, *names), point)
@@ -200,7 +210,7 @@ def _viewed(
 def _unflattened(
     interpreter: Interpreter, value: Tensor | SymbolicValue, dim: int, given: Expr | None, point: ProgramPoint
 ) -> Tensor | None:
-    """`unflatten(dim, sizes)`."""
+    """Return `unflatten(dim, sizes)`."""
     found = sizes(interpreter, (given,), point) if given is not None else None
     if found is None:
         return None
@@ -211,7 +221,7 @@ def _unflattened(
 
 
 def like(value: Tensor | SymbolicValue) -> Tensor:
-    """`empty_like(value)`: contiguous, as what it is like is for the most part; else its strides have that order."""
+    """Return `empty_like(value)`: contiguous if `value` is; otherwise with strides in the same order."""
     if isinstance(value, Tensor) and value.moved is not None and value.moved.turns and not value.contiguous:
         return value._replace(contents=None)
     note = value.root.note if isinstance(value, SymbolicValue) else None
@@ -222,7 +232,7 @@ def like(value: Tensor | SymbolicValue) -> Tensor:
 
 
 def is_text(call: Call) -> bool:
-    """Whether a call of `split` has the arguments of text: none, or a string."""
+    """Return whether a call of `split` has the arguments of `str.split`: none, or a string."""
     return isinstance(call.func, Attr) and (
         not (call.args or call.keywords)
         or any(isinstance(arg, Const) and isinstance(arg.value, str | bytes) for arg in call.args)

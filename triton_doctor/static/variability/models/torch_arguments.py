@@ -1,4 +1,4 @@
-"""Arguments of torch's functions: given by position or by name, the axes that they number, the sizes that they list."""
+"""Arguments of torch functions: by position or name, as axis numbers, or as lists of sizes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from triton_doctor.static.python.ir import BinaryOp, Call, Conditional, Const, Name, Star, TupleExpr
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability import tensors
-from triton_doctor.static.variability.lattice import AbstractNumber
-from triton_doctor.static.variability.name_words import names_shape
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.hints.name_words import names_shape
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import AbstractNumber
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 AnyTensor: TypeAlias = "Tensor | SymbolicValue"
-# `dim = dim if dim >= 0 else dim + x.ndim` after `dim = -1`.
+# Steps to follow from an axis number: `dim = dim if dim >= 0 else dim + x.ndim` after `dim = -1`.
 _MOST_STEPS = 3
 
 
 def argument(call: Call, position: int, *names: str) -> Expr | None:
-    """The argument at `position`, or with one of `names`; None where it is left out or hidden by a star."""
+    """Return the argument at `position`, or with one of `names`; None if it is missing or hidden by a star."""
     given = call.args[: position + 1]
     if any(isinstance(one, Star) for one in given):
         return None
@@ -36,9 +36,9 @@ def argument(call: Call, position: int, *names: str) -> Expr | None:
 def axis_number(
     interpreter: Interpreter, expr: Expr | None, point: ProgramPoint, steps: int = _MOST_STEPS
 ) -> int | None:
-    """The axis that `expr` numbers, such as -1; None where that is not one number.
+    """Return the axis number in `expr`, such as -1; None if it is not one number.
 
-    What is made positive by adding the number of axes still numbers the same axis. An argument is its default.
+    Adding the number of axes to make it positive keeps the same axis. An argument counts as its default.
     """
     match expr:
         case None:
@@ -52,7 +52,7 @@ def axis_number(
         case BinaryOp("+" | "-" as op, (Name() as inner, Const(int(shift)))) if steps:
             at = axis_number(interpreter, inner, point, steps - 1)
             moved = None if at is None else at + shift if op == "+" else at - shift
-            # -1 + 1 is behind the last axis, not the first.
+            # -1 + 1 is the position after the last axis, not the first
             return moved if at is not None and moved is not None and (at < 0) == (moved < 0) else None
         case Conditional(_, (one, other)) if steps:
             return axis_number(interpreter, _unwrapped(one, other), point, steps - 1)
@@ -77,21 +77,21 @@ def _named_axis(interpreter: Interpreter, name: str, point: ProgramPoint, steps:
     )
     literal = value.literal if isinstance(value, AbstractNumber) else None
     if isinstance(value, SymbolicValue) and value.origin is not None:
-        # What some callers pass says little: the function serves any axis.
+        # Arguments of some callers say little: the function works on any axis.
         defaults = (param.default for param in value.origin.params if param.name == value.root.name)
         literal = next((default.value for default in defaults if isinstance(default, Const)), None)
     return literal if type(literal) is int else None
 
 
 def _unwrapped(one: Expr, other: Expr) -> Expr | None:
-    """`dim` of `dim if dim >= 0 else dim + x.ndim`."""
+    """Return `dim` of `dim if dim >= 0 else dim + x.ndim`."""
     if _adds_rank(one) == other:
         return other
     return one if _adds_rank(other) == one else None
 
 
 def _adds_rank(expr: Expr) -> Expr | None:
-    """`dim` of `dim + x.ndim`."""
+    """Return `dim` of `dim + x.ndim`."""
     match expr:
         case BinaryOp("+", (Name() as name, _)) | BinaryOp("+", (_, Name() as name)):
             return name
@@ -100,7 +100,7 @@ def _adds_rank(expr: Expr) -> Expr | None:
 
 
 def axis_numbers(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -> list[int] | None:
-    """The axes that `args`, or the one tuple among them, number; None where one is not known."""
+    """Return the axis numbers in `args`, or in the only tuple among them; None if one is unknown."""
     items = args[0].items if len(args) == 1 and isinstance(args[0], TupleExpr) else args
     found = [axis_number(interpreter, item, point) for item in items]
     known = [number for number in found if number is not None]
@@ -108,9 +108,9 @@ def axis_numbers(interpreter: Interpreter, args: Sequence[Expr], point: ProgramP
 
 
 def sizes(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -> list[AbstractNumber | Shape] | None:
-    """Sizes given one by one, or as one tuple; None where it is not known how many they are.
+    """Return sizes given one by one or as one tuple; None if their number is unknown.
 
-    A shape among them stands for all its axes, where their number is not known.
+    A shape among them stands for all of its axes if their number is unknown.
     """
     if len(args) == 1 and not isinstance(args[0], Star):
         value = interpreter.value(args[0], point)
@@ -137,6 +137,6 @@ def sizes(interpreter: Interpreter, args: Sequence[Expr], point: ProgramPoint) -
 
 
 def tensor_at(interpreter: Interpreter, expr: Expr | None, point: ProgramPoint) -> AnyTensor | None:
-    """The tensor that `expr` gives; None where it gives none, or is left out."""
+    """Return the tensor that `expr` evaluates to; None if it is none or missing."""
     found = interpreter.value(expr, point) if expr is not None else None
     return found if isinstance(found, Tensor | SymbolicValue) else None

@@ -1,23 +1,23 @@
-"""Products of tensors: matrices, stacks of them, and `einsum`."""
+"""Products of tensors: matrix products, batched ones, and `einsum`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, lean
 from triton_doctor.static.variability.models.torch_arguments import AnyTensor, tensor_at
-from triton_doctor.static.variability.values import Tensor
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, data_margin
+from triton_doctor.static.variability.values.values import Tensor
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 
 def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) -> Tensor | None:
-    """The product of matrices: the first with its last axis replaced by the columns of the second."""
+    """Return a matrix product: the first operand with its last axis replaced by the columns of the second."""
     count = tensors.rank(right)
     if count == 1 and not is_linear:
         found = views.with_axes(left, -1, (), replaced=True)
@@ -28,20 +28,20 @@ def multiplied(left: AnyTensor, right: AnyTensor, *, is_linear: bool = False) ->
 
 
 def batched_alike(product: Tensor, other: AnyTensor) -> Tensor:
-    """The product of two stacks of matrices, which are equally many: as many as there are of weights."""
+    """Return the product of two batches of matrices of equal count; a weight's count is preferred."""
     batch = _shared(tensors.axis_at(product, 0), tensors.axis_at(other, 0))
     return views.with_axes(product, 0, (batch,), replaced=True) or product
 
 
 def _shared(one: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
-    """The length of an axis that two tensors share: as the one says that is known, or that lasts as the model does."""
+    """Return the length of an axis that two tensors share: the known one, or the one that is PER_MODEL."""
     if one.kind is not other.kind and Variability.UNKNOWN in (one.kind, other.kind):
         return other if one.kind is Variability.UNKNOWN else one
-    return min(one, other, key=lean) if one.leans_to_model or other.leans_to_model else one
+    return min(one, other, key=data_margin) if one.suggests_model or other.suggests_model else one
 
 
 def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor:
-    """`einsum("bnd,de->bne", x, w)`."""
+    """Return `einsum("bnd,de->bne", x, w)`."""
     match call.args:
         case (Const(str(pattern)), *operands):
             inputs, arrow, output = pattern.replace(" ", "").partition("->")

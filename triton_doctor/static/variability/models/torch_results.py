@@ -1,4 +1,4 @@
-"""What torch computes of tensors: reductions, products of matrices, parts, joins, and what is computed item by item."""
+"""Results of torch functions: reductions, matrix products, parts, concatenations, and itemwise functions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Const, TupleExpr
-from triton_doctor.static.variability import tensors, views
-from triton_doctor.static.variability.arithmetic import apply
-from triton_doctor.static.variability.indexing import element
-from triton_doctor.static.variability.lattice import UNKNOWN, AbstractNumber, Variability, join, lean
+from triton_doctor.static.variability.models.indexing import element
 from triton_doctor.static.variability.models.torch_arguments import (
     AnyTensor,
     argument,
@@ -19,23 +16,26 @@ from triton_doctor.static.variability.models.torch_arguments import (
     tensor_at,
 )
 from triton_doctor.static.variability.models.torch_products import batched_alike, multiplied
-from triton_doctor.static.variability.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
+from triton_doctor.static.variability.values import tensors, views
+from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, data_margin, join
+from triton_doctor.static.variability.values.values import ListValue, Shape, SymbolicValue, Tensor, TupleValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.variability.interpreter import Interpreter
-    from triton_doctor.static.variability.program_point import ProgramPoint
-    from triton_doctor.static.variability.values import Value
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import Value
 
-# What has one axis may be spread over others that are not known: `x + bias`.
+# A tensor with one axis may be broadcast over unknown others: `x + bias`.
 _LEAST_KNOWN = 2
 
 _REDUCING = frozenset(
     "sum mean amax amin argmax argmin prod norm logsumexp std var all any nansum count_nonzero".split()
 )
-# A reduction by `dim` gives values and indices.
+# Reductions that return values and indices if given `dim`.
 _PAIRS = frozenset("max min median mode kthvalue".split())
 MAPPING = frozenset(
     "tanh sqrt rsqrt sin cos silu gelu softplus logsigmoid log_softmax normalize layer_norm dropout leaky_relu square "
@@ -56,7 +56,7 @@ RESULTS = (
 
 
 def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
-    """`value.name(...)`, or `torch.name(value, ...)` without its first argument; None where it cannot be followed."""
+    """Return `value.name(...)`, or `torch.name(value, ...)` without its first argument; None if not modelled."""
     if name in _REDUCING or name in _PAIRS:
         return _reduced(interpreter, value, name, call, point)
     if name in _PARTS:
@@ -100,7 +100,7 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
 
 
 def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
-    """What is computed of tensors item by item: their axes, of which those of one item are repeated."""
+    """Return the result of an itemwise function: the operands' axes, broadcast."""
     known = [one for one in operands if tensors.rank(one) is not None]
     if not known or len(operands) == 1:
         return operands[0]
@@ -116,13 +116,13 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
 
 
 def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
-    """The length that axes of different tensors have in common."""
+    """Return the length of an axis that several tensors have in common."""
     longer = [axis for axis in axes if axis.literal != 1] or axes
-    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=lean))
+    return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=data_margin))
 
 
 def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
-    """`stack(parts, dim)`: a new axis with an item for each part."""
+    """Return `stack(parts, dim)`: a new axis with an item for each part."""
     parts = interpreter.value(call.args[0], point)
     dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
     first = _item_of(parts)
@@ -138,7 +138,7 @@ def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
 
 
 def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
-    """`cat(parts, dim)`: along one axis as long as all parts together."""
+    """Return `cat(parts, dim)`: along one axis the sum of the parts."""
     parts = interpreter.value(call.args[0], point)
     dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
     if isinstance(parts, SymbolicValue):
@@ -156,7 +156,7 @@ def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> V
 
 
 def _joined_list(interpreter: Interpreter, parts: SymbolicValue, dim: int | None, point: ProgramPoint) -> Tensor:
-    """`cat(parts, dim)` of a list that is passed: along one axis it changes as often as that of any part does."""
+    """Return `cat(parts, dim)` of a list argument: along that axis it changes as often as any part."""
     one = element(interpreter, parts, point.frame)
     if dim is None or not isinstance(one, Tensor | SymbolicValue):
         return Tensor(open=UNKNOWN)
@@ -167,12 +167,12 @@ def _joined_list(interpreter: Interpreter, parts: SymbolicValue, dim: int | None
 
 
 def apply_all(op: str, numbers: Sequence[AbstractNumber]) -> AbstractNumber:
-    """`a + b + c`."""
+    """Return `a + b + c` for `op` `+`."""
     return reduce(lambda one, other: apply(op, [one, other]), numbers)
 
 
 def _item_of(parts: Value) -> AnyTensor | None:
-    """One of the tensors that a list or tuple holds."""
+    """Return any tensor of a list or tuple."""
     match parts:
         case TupleValue(open=False) if parts.count:
             items = [one for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
@@ -194,7 +194,7 @@ def _along(
     change: Callable[[AbstractNumber], AbstractNumber] | None,
     point: ProgramPoint,
 ) -> Tensor | None:
-    """A new tensor whose axis at `dim` is as `change` makes it."""
+    """Return a new tensor with `change` applied to the axis at `dim`."""
     at = axis_number(interpreter, dim, point)
     if at is None or change is None:
         return None
@@ -224,7 +224,7 @@ def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, 
 
 
 def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
-    """The parts of a tensor along an axis."""
+    """Return the parts of a tensor along an axis."""
     where = 0 if name == "unbind" else 1
     dim = axis_number(interpreter, argument(call, where, "dim", "axis") or Const(0), point)
     if dim is None:
@@ -255,7 +255,7 @@ def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, po
 
 
 def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, point: ProgramPoint) -> AnyTensor | None:
-    """`pad(value, (left, right, ...))`: pairs of what is added, from the last axis on."""
+    """Return `pad(value, (left, right, ...))`: pairs of additions, from the last axis on."""
     amounts = sizes(interpreter, (given,), point) if given is not None else None
     if amounts is None or len(amounts) % 2:
         return None

@@ -1,4 +1,4 @@
-"""Triton's launches and configs: the options that they take, and what each is where nothing is said.
+"""The options of Triton's launches and configs, with their defaults.
 
 Read from `CUDAOptions` and `HIPOptions` (backends/nvidia/compiler.py, backends/amd/compiler.py) and `Config`
 (runtime/autotuner.py) of triton 3.2, 3.4, 3.6 and 3.9; a test compares the table with all of them.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NVIDIA, AMD = "nvidia", "amd"
 
 # Options of every launch, with their default on each backend that has the option. An option without a default here has
-# one that changes from release to release. A kernel's parameter of such a name is there for the caller's sake.
+# one that changes between releases. A kernel parameter of such a name exists for the caller's sake.
 LAUNCH_OPTIONS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "num_warps": {NVIDIA: 4, AMD: 4},
@@ -39,7 +39,7 @@ CONFIG_PARAMETERS = ("kwargs", "num_warps", "num_stages", "num_ctas")
 
 
 def is_default(option: str, value: object, backend: str | None = None) -> bool:
-    """Whether `option=value` is the same as leaving `option` out: on `backend` or, without one, on any."""
+    """Return whether `option=value` is the same as omitting `option`: on `backend`, or on any backend if None."""
     defaults = LAUNCH_OPTIONS.get(option, {})
     backends = defaults.keys() if backend is None else defaults.keys() & {backend}
     # None is passed over (`parse_options` of both backends).
@@ -47,6 +47,6 @@ def is_default(option: str, value: object, backend: str | None = None) -> bool:
 
 
 def is_alike_everywhere(option: str) -> bool:
-    """Whether `option`, left out, is the same on every backend."""
+    """Return whether omitting `option` means the same on every backend."""
     defaults = LAUNCH_OPTIONS[option]
     return defaults.keys() == {NVIDIA, AMD} and len(set(defaults.values())) == 1

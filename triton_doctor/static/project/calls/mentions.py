@@ -1,0 +1,101 @@
+"""What a module does with a name: only import it, export it, use its value, or use it in functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.call_graph import is_test_function
+from triton_doctor.static.project.calls.operators import describes, only_registers
+from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.python.ir import Attr, Const, Name, every_part
+from triton_doctor.static.sources.source_text import TextPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.function import BranchArm, Function
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Module
+
+_BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_AFTER = re.compile(rb"(?![A-Za-z0-9_])")
+
+
+class Mentions(NamedTuple):
+    """The uses of a name in a module: in the exports of a package, as a value at the top level, in `functions`.
+
+    `library` is the first part of the module it is imported from, `a` for `from a.b import name`; None if not imported.
+    """
+
+    is_exported: bool
+    is_valued: bool
+    functions: tuple[str, ...]
+    library: str | None
+
+
+@cached_in_scan()
+def read_mentions(module: Module, name: str) -> Mentions | None:
+    """Return the uses of `name` in `module`, functions by qualified name; None if it only imports the name."""
+    is_package = module.path.endswith("__init__.py")
+    top = module.top
+    functions = tuple(
+        one.qualname
+        for one in module.functions.values()
+        if one is not top and not one.is_for_main and not is_test_function(one) and _uses(one, name)
+    )
+    imported = module.imports.get(name)
+    found = Mentions(
+        is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
+        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
+        functions=functions,
+        library=imported.module.partition(".")[0]
+        if imported is not None and imported.member and not imported.level
+        else None,
+    )
+    return found if found.is_exported or found.is_valued or functions else None
+
+
+@cached_in_scan()
+def use_pattern(name: str) -> TextPattern:
+    """Return a pattern that matches every use of `name`, but not its definition."""
+    return TextPattern(name, _BEFORE, _AFTER)
+
+
+MENTIONS = declare_query("mentions", read_mentions, use_pattern)
+
+
+def _uses(function: Function, name: str) -> bool:
+    """Return whether reachable code of `function` uses `name`, other than in a decorator that describes an operator."""
+    times = function.text.count(use_pattern(name)) - sum(describes(one, name) for one in function.decorators)
+    return times > 0 and times > function.text.count_unreachable(use_pattern(name))
+
+
+def is_alias(value: Expr, name: str) -> bool:
+    """Return whether `value` is `name`, or `apply` of it, so that a name bound to it is an alias."""
+    match value:
+        case Name(found) | Attr(Name(found), "apply"):
+            return found == name
+        case _:
+            return False
+
+
+def _expressions(function: Function, name: str) -> Iterator[Expr]:
+    """Yield the expressions of assignments and calls, except under a main guard and those that only alias `name`."""
+    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
+    values = (one.value for one in bindings if not is_alias(one.value, name))
+    calls = (site.call for site in function.calls if not _is_for_main(site.arms))
+    return every_part(*values, *(call for call in calls if not only_registers(call, name)))
+
+
+def _is_for_main(arms: tuple[BranchArm, ...]) -> bool:
+    return any(arm.is_main for arm in arms)
+
+
+def _names(expr: Expr, name: str) -> bool:
+    match expr:
+        case Name(found) | Attr(_, found) | Const(str(found)):
+            return found == name
+        case _:
+            return False

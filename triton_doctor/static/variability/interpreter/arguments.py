@@ -1,0 +1,141 @@
+"""Parameters of host functions to values: the argument of the current call, or what annotation, name and
+notes suggest.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Const
+from triton_doctor.static.variability.hints.axis_context import AxisContext, Toward
+from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.hints.name_words import (
+    are_axes_of_weight,
+    names_data,
+    names_parameter,
+    names_weight,
+    orthogonalizes,
+    steps_optimizer,
+    works_on_weights,
+)
+from triton_doctor.static.variability.interpreter.autograd import context_of
+from triton_doctor.static.variability.notes.allocated_sizes import first_sizes, shapes_spelled
+from triton_doctor.static.variability.notes.axis_meanings import are_axes_of_activation
+from triton_doctor.static.variability.notes.axis_names import beside_heads, named_axes
+from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
+from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking, notes_of
+from triton_doctor.static.variability.values.dims import Origin
+from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
+from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.values.trace import CallerValues, Note
+from triton_doctor.static.variability.values.values import Instance, SymbolicValue, Value
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.variability.hints.hint_weights import AppliedHint
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+
+
+def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
+    """Return the value of a parameter in `frame`: the argument of the call, or a symbolic value that
+    callers may resolve.
+    """
+    function = frame.function
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if passed is not None:
+            return passed() if isinstance(passed, partial) else passed
+        if param.default is not None:
+            return interpreter.value(param.default, end_of(CallFrame(frame.module, function, {}, frame.depth)))
+    if param.name in ("self", "cls") and function.class_name is not None:
+        owner = frame.module.classes.get(function.class_name)
+        if owner is not None:
+            return Instance(of=owner)
+    context = context_of(interpreter, param, frame)
+    if context is not None:
+        return context
+    return UNKNOWN if param.variadic else interpreter.caller_arguments.argument(param, frame)
+
+
+def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> SymbolicValue:
+    """Return the symbolic value of `param` in a frame without a call."""
+    function = frame.function
+    names = named_axes(function, param.name)
+    weight = names_weight(param.name) and not (names_parameter(param.name) and are_axes_of_activation(names))
+    weight = weight or are_axes_of_weight(names) or _takes_weights(function)
+    path = function.path
+    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
+    for position in beside_heads(names):
+        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
+        hints[position] = hints.get(position, frozenset()) | beside
+    note = partial(note_of_argument, interpreter.project, function, param.name)
+    root = Origin(
+        path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
+    )
+    is_integer = param.annotation == "int" and (
+        param.default is None or interpreter.number(param.default, default_point(function, frame)).is_integer
+    )
+    number = _number(function, param.name).with_integrality(is_integer=is_integer)
+    return SymbolicValue(root=root, number=number, origin=function)
+
+
+@cached_in_scan()
+def _takes_weights(function: Function) -> bool:
+    """Return whether all tensors that `function` takes live as long as the model, or are as large as what does."""
+    if works_on_weights(function.name) or orthogonalizes(f"{function.path}:{function.name}".lower()):
+        return True
+    return steps_optimizer(param.name for param in function.params)
+
+
+def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
+    """Return the program point at which the defaults of `function`, entered in `frame`, are evaluated."""
+    outer = frame.module.functions.get(function.parent or "<module>") or function
+    return end_of(CallFrame(frame.module, outer, {}, frame.depth))
+
+
+def number_of(symbol: SymbolicValue) -> AbstractNumber:
+    """Return `symbol` as a number.
+
+    For a parameter, this includes the hints from shape notes about a size of that name.
+    """
+    function, number = symbol.origin, symbol.number
+    if function is None or number.kind is not Variability.UNKNOWN:
+        return number
+    size = notes_of(function).sizes.get(symbol.root.name)
+    if size is None:
+        return number
+    note, position = size
+    noted = AxisContext(noted=note.toward(position))
+    return number.add_hints(apply_hints(noted, function.path, note.line))
+
+
+@cached_in_scan()
+def _number(function: Function, name: str) -> AbstractNumber:
+    """Return the parameter `name` of `function` as a number, with what annotation, default and name suggest."""
+    (param,) = (param for param in function.params if param.name == name)
+    literals = (CallerValues(function, name),)
+    trail = (
+        Note(function.path, function.line, f"`{name}` is an argument of `{function.qualname.rpartition('.')[2]}`"),
+    )
+    if param.annotation in ("bool", "dtype", "str", "float") or (
+        isinstance(param.default, Const) and isinstance(param.default.value, bool | str | float)
+    ):
+        return FEW._replace(literals=literals, trail=trail)
+    context = AxisContext(name=name, position=0 if name in first_sizes(function) else None)
+    applied = apply_hints(context, function.path, function.line) | _hints_of_shapes(function, name)
+    terms = frozenset({Term(applied)})
+    return AbstractNumber(kind=Variability.UNKNOWN, terms=terms, literals=literals, trail=trail)
+
+
+def _hints_of_shapes(function: Function, name: str) -> frozenset[AppliedHint]:
+    """Return the hints about the size `name` from the names of other sizes in the same allocations, if all agree."""
+    said = set[Toward | None]()
+    for names in shapes_spelled(function) if names_data(name) else ():
+        if name in names:
+            note = note_of_unpacking(function, names)
+            said.add(note.toward(names.index(name)) if note is not None else None)
+    if said != {Toward.DATA}:
+        return frozenset()
+    return apply_hints(AxisContext(unpacked=Toward.DATA), function.path, function.line)

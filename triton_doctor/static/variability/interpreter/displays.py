@@ -1,0 +1,152 @@
+"""Expressions written out in place: literals, tuples, tables and comprehensions."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Call, Comprehension, Const, Name, Star, Subscript
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.models.lists import concatenate, counted
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.lattice import HANDFUL, AbstractNumber, Variability
+from triton_doctor.static.variability.values.trace import Literal
+from triton_doctor.static.variability.values.values import (
+    DictValue,
+    Lazy,
+    ListValue,
+    Shape,
+    Strides,
+    TupleValue,
+    Value,
+    compute,
+)
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.program_point import ProgramPoint
+
+
+def literal_value(literal: object, point: ProgramPoint) -> AbstractNumber:
+    """Return a number, flag, string, None or `...` as an abstract number."""
+    literals = (Literal(literal, type(literal), point.frame.module.path, point.line),)
+    if isinstance(literal, int) and not isinstance(literal, bool):
+        power = literal > 0 and literal & (literal - 1) == 0
+        return AbstractNumber(
+            Variability.FIXED,
+            low=literal,
+            high=literal,
+            power=power,
+            literal=literal,
+            is_integer=True,
+            literals=literals,
+        )
+    return AbstractNumber(Variability.FIXED, literal=literal, literals=literals)
+
+
+def pack(interpreter: Interpreter, items: tuple[Expr, ...], point: ProgramPoint) -> TupleValue | ListValue:
+    """Return the value of a tuple, list or set display; items are evaluated on access."""
+    values: list[Value | Lazy] = []
+    lists: list[Value] = []
+    is_open = False
+    for expr in items:
+        if isinstance(expr, Star):
+            inner = interpreter.value(expr.value, point)
+            match inner:
+                case TupleValue(open=own_open):
+                    values.extend(partial(inner.at, position) for position in range(inner.count))
+                    is_open = is_open or own_open
+                case Shape(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(interpreter.axis, of, position, point.frame) for position in range(rank))
+                case Strides(of) if (rank := tensors.rank(of)) is not None:
+                    values.extend(partial(interpreter.stride, of, position, point.frame) for position in range(rank))
+                case Shape():
+                    values.append(inner)
+                case ListValue():
+                    lists.append(inner)
+                case _:
+                    is_open = True
+        else:
+            values.append(partial(interpreter.value, expr, point))
+    shown = TupleValue(values, is_open=is_open)
+    return concatenate(interpreter, [shown, *lists], point.frame) if lists else shown
+
+
+def table(interpreter: Interpreter, items: tuple[tuple[Expr | None, Expr], ...], point: ProgramPoint) -> DictValue:
+    """Return the value of a dict display; entries without a literal string as key are dropped."""
+    known: dict[str, Value] = {}
+    is_open = False
+    for key, value in items:
+        if isinstance(key, Const) and isinstance(key.value, str):
+            known[key.value] = interpreter.value(value, point)
+        else:
+            is_open = True
+    return DictValue(items=known, open=is_open)
+
+
+def _known_items(interpreter: Interpreter, source: Value, point: ProgramPoint) -> tuple[Value, ...] | None:
+    match source:
+        case TupleValue(open=False) if source.starred is None and source.count <= HANDFUL:
+            return source.items
+        case Shape(of) if (rank := tensors.rank(of)) is not None:
+            return tuple(interpreter.axis(of, position, point.frame) for position in range(rank))
+        case _:
+            return None
+
+
+def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> Value:
+    """Return the value of a comprehension: as long as its source unless filtered; known items keep their positions."""
+    first = comprehension.loops[0]
+    source = interpreter.value(first.source, point)
+    if len(comprehension.loops) == len(first.names) == 1 and not first.filtered:
+        (name,) = first.names
+        if isinstance(source, Shape) and comprehension.element in (Name(name), Call(Name("int"), (Name(name),), ())):
+            return source
+        items = _known_items(interpreter, source, point)
+        if items is not None:
+            one_by_one = (point.binding({name: item}) for item in items)
+            return TupleValue([partial(interpreter.value, comprehension.element, inner) for inner in one_by_one])
+    zipped = _zipped(interpreter, comprehension, point)
+    if zipped is not None:
+        return zipped
+    lengths: list[AbstractNumber] = []
+    for loop in comprehension.loops:
+        source = interpreter.value(loop.source, point)
+        one, length = element(interpreter, source, point.frame), interpreter.length(source, point.frame)
+        if loop.filtered:
+            one, length = compute(one), length._replace(literal=..., low=None)
+            if length.decide() is Variability.UNKNOWN:
+                length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
+        lengths.append(length)
+        point = point.binding(dict.fromkeys(loop.names, one))
+    return ListValue(item=interpreter.value(comprehension.element, point), length=counted(prod, lengths))
+
+
+def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: ProgramPoint) -> TupleValue | None:
+    """Return a comprehension over `zip(a, (b, c))` or `enumerate((b, c))` item by item.
+
+    None if the count is unknown.
+    """
+    match comprehension:
+        case Comprehension(one, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(
+            sources
+        ) and all(name == "strict" for name, _ in keywords):
+            pass
+        case Comprehension(one, (((_, _) as names, Call(Name("enumerate"), (source,), ()), False),)):
+            sources = (source,)
+        case _:
+            return None
+    known = [_known_items(interpreter, interpreter.value(source, point), point) for source in sources]
+    counts = [len(items) for items in known if items is not None]
+    if not counts:
+        return None
+
+    def at(position: int) -> Value:
+        items = [interpreter.value(Subscript(source, Const(position)), point) for source in sources]
+        if len(items) < len(names):
+            items.insert(0, literal_value(position, point))
+        return interpreter.value(one, point.binding(dict(zip(names, items, strict=True))))
+
+    return TupleValue([partial(at, position) for position in range(min(counts))])

@@ -1,0 +1,222 @@
+"""Tests before a program point that bound values: `assert batch == 1`, `if n > 32: raise`, `if n <= 32:`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Attr, BinaryOp, Name
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.interpreter.nullness import is_taken
+from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
+from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
+from triton_doctor.static.variability.values.dims import Dim, DimProduct
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, AbstractNumber, Variability
+from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.tensors import axis_at
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.dims import DimFactor
+    from triton_doctor.static.variability.values.program_point import CallFrame
+    from triton_doctor.static.variability.values.values import Value
+
+
+def apply_bounds(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
+    """Return the value of `name`, bounded by the tests before `point`."""
+    if name in point.frame.function.limits:
+        for limit in _limits(interpreter, name, None, point):
+            value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
+    return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
+
+
+def apply_axis_bounds(
+    interpreter: Interpreter, axis: AbstractNumber, name: str, position: int, point: ProgramPoint
+) -> AbstractNumber:
+    """Return the axis at `position` of the tensor `name` (empty for none), bounded by the tests before `point`.
+
+    Tests of a name for the axis count too (`batch, length = q.shape`, `assert batch == 1`), and tests of the same axis
+    of another tensor: `out = torch.empty_like(q)`, `assert out.shape[0] == 1`.
+    """
+    function = point.frame.function
+    if not function.limits:
+        return axis
+    for limit in _limits(interpreter, name, position, point):
+        axis = _bounded(interpreter, axis, limit, point) or axis
+    for names in (named_axes(function, name), allocated_axes(function, name)):
+        own = names[position] if -len(names) <= position < len(names) else ""
+        if own and len(function.bindings.get(own, ())) <= 1:
+            for limit in _limits(interpreter, own, None, point):
+                axis = _bounded(interpreter, axis, limit, point) or axis
+    return _limited_elsewhere(interpreter, axis, point)
+
+
+def apply_item_bounds(
+    interpreter: Interpreter, value: Value, shape: Expr, position: object, point: ProgramPoint
+) -> Value:
+    """Return the item at `position` of `shape`, bounded by the tests before `point`."""
+    match shape, position:
+        case Attr(Name(name), "shape"), int(axis):
+            return apply_axis_bounds(interpreter, interpreter.as_number(value, point.frame), name, axis, point)
+        case _:
+            return value
+
+
+def _limits(interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
+    """Yield the bounds of `name` since its last binding that hold at `point`."""
+    function = point.frame.function
+    limits = function.limits.get(name)
+    if limits:
+        bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
+        for limit in limits:
+            if limit.axis == axis and bound < limit.order and _holds(interpreter, name, limit, point):
+                yield limit
+
+
+def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Return whether `limit`, a bound of `name`, holds at `point`.
+
+    `if x is not None: assert x.shape[0] == 1` holds after the branch too: there `x` is None or has passed.
+    """
+    return limit.order < point.order and _reaches(interpreter, name, limit, point)
+
+
+def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Return whether every path to `point` executes the test `limit` of `name`.
+
+    Arms that only test this `name` for None are ignored; arms that test other names for None count if they are known to
+    be taken.
+    """
+    own = set(point.arms)
+    for arm in limit.arms:
+        if arm in own or (limit.axis is not None and name and arm.given == name):
+            continue
+        before = ProgramPoint(point.frame, limit.order, point.arms)
+        if not is_taken(interpreter, arm, before):
+            return False
+    return True
+
+
+def _will_hold(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Return whether the function, once at `point`, fails later unless `limit` holds."""
+    if limit.left is None or not limit.left < point.order < limit.order:
+        return False
+    return _reaches(interpreter, name, limit, point)
+
+
+def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
+    """Return the number, if it is one axis, bounded by tests of that axis under another name."""
+    match number.size:
+        case DimProduct((Dim() as axis,), ()):
+            pass
+        case _:
+            return number
+    for name, limits in point.frame.function.limits.items():
+        # If `out` is None it was not tested; that says nothing about `q`, which may be the same tensor.
+        own = name if axis.root.name == name else ""
+        for limit in limits:
+            if not _may_reach(limit, point):
+                continue
+            key = (point.frame, name, limit.axis, limit.order)
+            ask = partial(_tested_axis, interpreter, name, limit, point.frame)
+            tested = interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+            if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
+                continue
+            if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
+                number = _bounded(interpreter, number, limit, point) or number
+    return number
+
+
+def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
+    """Return whether all arms around `limit` are also around `point`, except for tests of None."""
+    return all(arm in point.arms or arm.given is not None for arm in limit.arms)
+
+
+def _is_called_alike(one: Dim, other: Dim) -> bool:
+    """Return whether the author gives axes of two arguments of a function the same name: `q: (B, T, H)`,
+    `k: (B, T, H)`.
+    """
+    if (one.root.path, one.root.function) != (other.root.path, other.root.function):
+        return False
+    name = _written_name(other)
+    return name is not None and name == _written_name(one)
+
+
+def _written_name(axis: Dim) -> str | None:
+    note = axis.root.note
+    at = note.at(axis.position) if note is not None and note.is_written else None
+    return note.axes[at] if note is not None and at is not None and note.axes[at].isidentifier() else None
+
+
+def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, frame: CallFrame) -> DimFactor | None:
+    """Return the axis that `limit` bounds, at the time of the test; None if it is none or unknown."""
+    tensor, position, at = name, limit.axis, ProgramPoint(frame, limit.order, limit.arms)
+    if position is None:
+        bound = reaching_definitions(frame.function, name, limit.order, limit.arms)
+        read = read_axis(bound.bindings[0].value) if bound.certain and len(bound.bindings) == 1 else None
+        if read is None:
+            return None
+        tensor, position = read.tensor, read.position
+        at = ProgramPoint(frame, bound.bindings[0].order, bound.bindings[0].arms)
+    value = interpreter.value(Name(tensor), at)
+    if not isinstance(value, Tensor | SymbolicValue):
+        return None
+    match axis_at(value, position).size:
+        case DimProduct((Dim() as axis,), ()):
+            return axis
+        case _:
+            return None
+
+
+def _bounded(
+    interpreter: Interpreter, number: AbstractNumber, limit: AssertedBound, point: ProgramPoint
+) -> AbstractNumber | None:
+    """Return the number bounded by `limit`; None if that is nothing new."""
+    if len(limit.choices) == 1:
+        (literal,) = limit.choices
+        return FIXED._replace(
+            literal=literal,
+            low=literal,
+            high=literal,
+            is_integer=number.is_integer,
+            literals=number.literals,
+            trail=number.trail,
+        )
+    if limit.choices:
+        return FEW._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+    other = _high(interpreter, limit, point.frame)
+    if other is None:
+        return None
+    # The kind of another tensor's axis is no more certain than that of this one.
+    is_setting = (
+        other.size is None and not other.undecided_dims and (other.literal is ... or isinstance(other.literal, int))
+    )
+    if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
+        return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+    if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.suggests_model:
+        # `if n * 4 <= num_experts:` leaves few values, small relative to the model.
+        return FEW._replace(is_integer=number.is_integer, trail=number.trail)
+    high = other.literal
+    if isinstance(high, int) and (number.high is None or high < number.high):
+        return number._replace(high=high)
+    return None
+
+
+def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> AbstractNumber | None:
+    """Return the upper bound of `limit` at the time of the test. Two tests may refer to each other."""
+    high, at = limit.high, ProgramPoint(frame, limit.order, limit.arms)
+    if high is None:
+        return None
+    kept = ("limit", id(high))
+    known = frame.values.get(kept)
+    if known is None:
+        key = (id(frame.function), "limit", limit.order)
+        known = interpreter.evaluations.guard(key, lambda: interpreter.number(high, at), None)
+        if known is not None:
+            frame.values[kept] = known
+    return known if isinstance(known, AbstractNumber) else None

@@ -1,0 +1,127 @@
+"""Hints from the name that a size is bound to, alone and with the other names of the same unpacking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import Call, Const, Subscript, Unpacked
+from triton_doctor.static.variability.hints.axis_context import AxisContext, Side
+from triton_doctor.static.variability.hints.hints import LAST_AXIS, apply_hints
+from triton_doctor.static.variability.hints.image_sides import others_of
+from triton_doctor.static.variability.hints.name_words import (
+    names_elements,
+    names_features,
+    names_stride,
+)
+from triton_doctor.static.variability.notes.allocated_sizes import output_widths, weight_sizes
+from triton_doctor.static.variability.notes.axis_names import (
+    beside_heads,
+    keeps_argument,
+    named_axes,
+    read_axis,
+    unpacked_together,
+)
+from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking
+from triton_doctor.static.variability.values.dims import Dim, DimProduct
+from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
+
+if TYPE_CHECKING:
+    from triton_doctor.static.python.function import Binding
+    from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.variability.values.program_point import CallFrame
+
+
+def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
+    """Return `number` with the hints of the name that `binding` gives it in the function of `frame`."""
+    if number.kind is not Variability.UNKNOWN:
+        return number
+    if number.size is not None:
+        side = _side(binding, frame)
+        number = hint_from_name(number, binding.name, frame.module.path, binding.line, side)
+        number = _hint_from_output(number, binding.name, frame)
+        number = _hint_from_unpacking(number, binding, frame)
+    elif not number.one_for_some_caller:
+        number = _hint_of_several(number, binding, frame)
+    return _hint_from_weight(number, binding.name, frame)
+
+
+def hint_from_name(number: AbstractNumber, name: str, path: str, line: int, side: Side | None = None) -> AbstractNumber:
+    """Return an axis with the hints of its name from `line` of `path` on: `n_rows`, `head_dim`."""
+    if number.kind is not Variability.UNKNOWN or names_stride(name):
+        return number
+    if number.size is None or len(number.size.over) != 1 or number.size.under:
+        # A product follows the model if all factors do; its name says nothing about a product that follows the data.
+        says = names_elements(name) or (number.size is not None and names_features(name))
+        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if says else number
+    (atom,) = number.size.over
+    is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
+    named = AxisContext(name=name, is_axis=True, is_end=is_end, side=side)
+    return number.add_hints(apply_hints(named, path, line))
+
+
+def _hint_of_several(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
+    """Return an axis of one of several tensors, as in `x = x.to_local()` in a branch, then `rows = x.shape[0]`."""
+    axis, function = read_axis(binding.value), frame.function
+    if axis is None or keeps_argument(function, axis.tensor):
+        return number
+    made = (one.value for one in function.bindings.get(axis.tensor, ()))
+    if any(isinstance(one, Call) and one == Call(one.func, (Const(axis.position),), ()) for one in made):
+        return number  # one of the tensors has size 1 there: `cos = cos.unsqueeze(0)`
+    named = AxisContext(name=binding.name, is_axis=True, is_end=axis.position in (-1, (axis.rank or 0) - 1))
+    return number.add_hints(apply_hints(named, frame.module.path, binding.line))
+
+
+def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+    """Return the first axis of a tensor that is the width of another: of a weight `(N, K)` with an output `(M, N)`."""
+    match number.size:
+        case DimProduct((Dim(_, 0),), ()) if name in output_widths(frame.function):
+            width = AxisContext(name=name, is_output_width=True)
+            return number.add_hints(apply_hints(width, frame.module.path, frame.function.line))
+        case _:
+            return number
+
+
+def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
+    """Return one axis of a shape, with what the names of its unpacking say together."""
+    match number.size, binding.value:
+        case DimProduct((Dim(root, _),), ()), Unpacked(_, int(position), _, False) if root.note is None:
+            names = unpacked_together(frame.function, binding.line)
+        case _:
+            return number
+    is_argument = any(param.name == root.name for param in frame.function.params)
+    if is_argument and not (named_axes(frame.function, root.name) or keeps_argument(frame.function, root.name)):
+        return number  # the function reshapes it: `x = x.unsqueeze(-1)`
+    note = note_of_unpacking(frame.function, names)
+    if note is None:
+        return number
+    said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
+    number = number if said.unpacked is None else number.without(LAST_AXIS)  # names outrank the position
+    return number.add_hints(apply_hints(said, frame.module.path, binding.line))
+
+
+def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
+    """Return a size with which the function allocates the gradient of a weight."""
+    if name not in weight_sizes(frame.function):
+        return number
+    sized = AxisContext(name=name, is_weight_size=True)
+    return number.add_hints(apply_hints(sized, frame.module.path, frame.function.line))
+
+
+def _side(binding: Binding, frame: CallFrame) -> Side | None:
+    """Return the side of an image that an axis is named as, if the other is bound to an axis of the same shape."""
+    sides = others_of(binding.name)
+    shape = _shape_of(binding.value) if sides else None
+    for side, names in sides if shape is not None else ():
+        others = (other.value for name in names for other in frame.function.bindings.get(name, ()))
+        if any(_shape_of(other) == shape for other in others):
+            return side
+    return None
+
+
+def _shape_of(value: Expr) -> Expr | None:
+    """Return the shape or list of sizes that `value` is an item of."""
+    match value:
+        case Unpacked(of) | Subscript(of, Const(int())):
+            return of
+        case _:
+            return None

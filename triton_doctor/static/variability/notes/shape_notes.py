@@ -1,0 +1,251 @@
+"""Shapes that authors write beside tensors: in comments, docstrings, annotations, asserts and einops patterns.
+
+In: the remarks of a function. Out: for a parameter, or for the tensor that a line assigns, a `ShapeNote`:
+
+    def run(
+        q,  # (B, H, T, D)
+    ):
+
+gives for `q` the axes "B", "H", "T", "D", and the quote "(B, H, T, D)". `axis_meanings` tells what the names mean.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.remarks import COMMENT, read_remarks
+from triton_doctor.static.sources.source_text import TextPattern
+from triton_doctor.static.variability.notes.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
+from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
+from triton_doctor.static.variability.notes.noted_in_code import may_assert, may_rearrange, notes_in_code
+from triton_doctor.static.variability.notes.written_shapes import (
+    UNPACKING,
+    ShapeNote,
+    first_bracket,
+    may_annotate,
+    read_annotation,
+    read_note,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.remarks import Remark, Remarks
+
+_FEWEST_UNPACKED = 3
+# Part of every text with a shape in a comment.
+_SHAPE_COMMENT = TextPattern("#", after=re.compile(rb"[^\n]*[(\[]"))
+# A statement about a tensor in a comment: `q: [B, T]`, `q is (B, T)`, or `q (B, T)` on a line of its own.
+_SAID_OF = re.compile(
+    r"(?<![\w.])(\w+)[`*]*(?:\.shape)?(?:\s*(?::|==?|is|has shape|of shape|shape)\s*|\s+)[`*]*(?=[(\[])"
+)
+_ENTRY = re.compile(
+    r"^([ \t]*)(?:[-*+][ \t]+)?(?::param[ \t]+(?:[\w.\[\]]+[ \t]+)??)?[`*]{0,2}(\w+)[`*]{0,2}(?=[ \t]*[:(\[,-])"
+)
+# The section about the result: `Returns:`, `Returns` with a line below it, `:return:` and `:returns:`, up to an empty
+# line.
+_RESULT_SECTION = TextPattern("eturn", re.compile(rb"(?<=[ \t:\n][Rr])"), re.compile(rb"s?[ \t]*(?::|\n[ \t]*--)"))
+_RESULT = re.compile(r"^[ \t]*:?[Rr]eturns?[ \t]*(?::[ \t]*\n?|\n[ \t]*-+[ \t]*\n)((?:.+\n?)*)", re.MULTILINE)
+# A further entry of that section, `lse: (B, H)` or `- the weights`: there are several results.
+_NEXT_RESULT = re.compile(r"[ \t]*(?:[-*+][ \t]|[`*]*\w+[`*]*[ \t]*(?:\([^)]*\))?[ \t]*:)")
+# A test of the number of axes that does not raise: then a shape is that of one case.
+_OF_SEVERAL_RANKS = re.compile(
+    r"^(?![ \t]*assert\b).*?\b([A-Za-z_]\w*)\.(?:dim\(\)|ndim)[ \t]*(?:==|<|>|in\b)", re.MULTILINE
+)
+_STRIDE_OF_ONE = re.compile(r"\b([A-Za-z_]\w*)\.stride\(\s*(-?\d)\s*\)\s*==\s*1\b")
+
+
+class ShapeNotes(NamedTuple):
+    """The notes of a function: on parameters, on what lines assign or return, and on the result in the docstring.
+
+    `sizes` maps each axis name in the notes of parameters, and each other name of the function for it, to note and
+    position.
+    """
+
+    parameters: dict[str, ShapeNote]
+    assigned: Mapping[int, ShapeNote]
+    sizes: Mapping[str, tuple[ShapeNote, int]]
+    result: ShapeNote | None = None
+
+
+@cached_in_scan()
+def notes_of(function: Function) -> ShapeNotes:
+    """Return the notes in the text of `function` that tell something about an axis.
+
+    The nearest note for a parameter counts: its annotation, its comment, the docstring, an assert.
+    """
+    text = function.text.text
+    if not _may_have_notes(text):
+        return ShapeNotes({}, {}, {})
+    found = _read(function, _remarks_of(function), _lines_that_rebind(function))
+    if not (found.parameters or found.assigned or found.result):
+        return found
+    for tensor in _OF_SEVERAL_RANKS.findall(text) if ".dim()" in text or ".ndim" in text else ():
+        found.parameters.pop(tensor, None)
+    for tensor, position in _STRIDE_OF_ONE.findall(text) if ".stride(" in text else ():
+        note = found.parameters.get(tensor)
+        if note is not None and note.at(int(position)) != len(note.axes) - 1:
+            found.parameters[tensor] = note._replace(is_row_major=False)
+    meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
+    parameters = {name: one for name, note in found.parameters.items() if (one := with_meanings(note, meanings))}
+    return ShapeNotes(
+        parameters,
+        {line: one for line, note in found.assigned.items() if (one := with_meanings(note, meanings))},
+        _sizes(function, parameters.values()),
+        with_meanings(found.result, meanings) if found.result is not None else None,
+    )
+
+
+@cached_in_scan()
+def may_note_assigned(function: Function) -> bool:
+    """Return whether a comment may contain the shape of something that `function` assigns."""
+    return function.matches(_SHAPE_COMMENT)
+
+
+@cached_in_scan()
+def may_note_result(function: Function) -> bool:
+    """Return whether a comment or the docstring may contain the shape of the result."""
+    return may_note_assigned(function) or function.matches(_RESULT_SECTION)
+
+
+def _may_have_notes(text: str) -> bool:
+    """Return whether `text` has a comment with a bracket, a docstring, or another place for a note."""
+    return (
+        (COMMENT.search(text) is not None)
+        or ('"""' in text or "'''" in text)
+        or may_annotate(text)
+        or may_assert(text)
+        or may_rearrange(text)
+    )
+
+
+def _sizes(function: Function, notes: Iterable[ShapeNote]) -> dict[str, tuple[ShapeNote, int]]:
+    sizes: dict[str, tuple[ShapeNote, int]] = {}
+    for note in notes:
+        for at, axis in enumerate(note.axes):
+            if axis.isidentifier():
+                bound = function.bindings.get(axis, ())
+                other = bound[0].value if len(bound) == 1 else None
+                sizes.setdefault(other.id if isinstance(other, Name) else axis, (note, at))
+    return sizes
+
+
+@cached_in_scan()
+def note_of_parameter(function: Function, name: str) -> ShapeNote | None:
+    """Return the note for the parameter `name`, or else its unpacking into three names or more."""
+    names = named_axes(function, name)
+    note = notes_of(function).parameters.get(name)
+    if note is not None:
+        return note if not names or note.rank in (None, len(names)) else None
+    if not names and (leading := leading_axes(function, name)):
+        names = (*leading, OPEN)
+    return note_of_unpacking(function, names)
+
+
+@cached_in_scan()
+def note_of_unpacking(function: Function, names: tuple[str, ...]) -> ShapeNote | None:
+    """Return the note that an unpacking into `names` makes: three or more, or a batch and a length."""
+    if not all(names) or not (len(names) >= _FEWEST_UNPACKED or are_axes_of_sequences(names)):
+        return None
+    unpacked = ShapeNote(names, f"({', '.join(names)})", UNPACKING, function.line)
+    return with_meanings(unpacked, _meanings(function, {}))
+
+
+def _meanings(function: Function, axes: Mapping[str, Sequence[str]]) -> AxisMeanings:
+    return AxisMeanings(function, axes, _remarks_of(function).docstring, function.text.file_docstring)
+
+
+@cached_in_scan()
+def _remarks_of(function: Function) -> Remarks:
+    return read_remarks(function.text.text, function.line)
+
+
+def with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
+    """Return `note` with the meanings of its axes; None if no meaning is known."""
+    known = meanings.of_shape(note.axes)
+    return note._replace(meanings=known) if any(one is not None for one in known) else None
+
+
+def _lines_that_rebind(function: Function) -> Mapping[str, int]:
+    """Return the line on which each name first becomes something of another shape."""
+    lines = {
+        name: [one.line for one in bindings if not keeps_shape(one.value, name)]
+        for name, bindings in function.bindings.items()
+    }
+    return {name: min(found) for name, found in lines.items() if found}
+
+
+def _read(function: Function, remarks: Remarks, bound: Mapping[str, int]) -> ShapeNotes:
+    """Read all notes of a function that rebinds names to other shapes on the lines `bound`."""
+    found = notes_in_header(remarks)
+    for standing in remarks.standing:
+        for name, note in _said_of(standing, remarks.parameters):
+            if standing.line <= bound.get(name, standing.line):
+                found.setdefault(name, note)
+    for name, note in notes_in_code(function, remarks.parameters, bound):
+        found.setdefault(name, note)
+    assigned = {line: one for line, said in remarks.trailing.items() if (one := read_note(said, "comment", line))}
+    return ShapeNotes(found, assigned, {}, _result(remarks))
+
+
+def notes_in_header(remarks: Remarks) -> dict[str, ShapeNote]:
+    """Return the notes on parameters in annotations, header comments and the docstring."""
+    found: dict[str, ShapeNote] = {}
+    for name, remark in remarks.parameters.items():
+        note = read_annotation(remark.annotation, remark.line) or read_note(remark.comment, "comment", remark.line)
+        if note is not None:
+            found[name] = note
+    for name, note in _in_docstring(remarks, remarks.parameters):
+        found.setdefault(name, note)
+    return found
+
+
+def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """Yield the notes of a comment on each of `names`: `q: [B, T], k: [B, S]`."""
+    for found in _SAID_OF.finditer(remark.text):
+        if found[1] in names:
+            note = read_note(first_bracket(remark.text[found.end() :]), "comment", remark.line)
+            if note is not None:
+                yield found[1], note
+
+
+def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """Yield the notes of docstring entries on `names`, in Google, NumPy or reST form, or in a list."""
+    if "(" not in remarks.docstring and "[" not in remarks.docstring:
+        return
+    name, indent, begins = "", 0, 0
+    said: list[str] = []
+    for number, line in enumerate([*remarks.docstring.split("\n"), " "], start=remarks.docstring_line):
+        found = _ENTRY.match(line)
+        own = len(line) - len(line.lstrip())
+        is_entry = found is not None and found[2] in names
+        if name and (is_entry or (line.strip() and own <= indent) or line == " "):
+            note = read_note(" ".join(said), "docstring", begins)
+            if note is not None:
+                yield name, note
+            name = ""
+        if is_entry and found is not None:
+            name, indent, begins = found[2], own, number
+            said = [line[found.end() :].strip()]
+        elif name:
+            said.append(line.strip())
+
+
+def _result(remarks: Remarks) -> ShapeNote | None:
+    """Return the docstring's note on the result, if there is one result and its entry has one shape."""
+    found = _RESULT.search(remarks.docstring)
+    if found is None:
+        return None
+    line = remarks.docstring_line + remarks.docstring.count("\n", 0, found.start())
+    first, *others = found[1].split("\n") or [""]
+    indent = len(first) - len(first.lstrip())
+    below = list(takewhile(lambda said: said[: indent + 1].isspace(), others))
+    if any(map(_NEXT_RESULT.match, others[len(below) :])):
+        return None
+    notes = [note for said in (first, *below) if (note := read_note(said, "docstring", line)) is not None]
+    return notes[0] if len(notes) == 1 else None

@@ -1,0 +1,265 @@
+"""Constexprs that follow from others of their kernel: `n * block` beside `n`, a stride beside its axes.
+
+A constexpr computed only from others adds no variants of its own. This shows in its size as a product of axes, or in
+the expressions at the launch. Others merely vary with the same size: `n * heads` and `cdiv(n, 64)` each create variants
+alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_NAMES
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
+from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.parameters import parameters
+from triton_doctor.static.variability.values.dims import Dim, DimProduct, RemainingDims
+from triton_doctor.static.variability.values.lattice import Variability
+from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.tensors import of_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import BranchArm
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
+    from triton_doctor.static.variability.values.dims import DimFactor
+    from triton_doctor.static.variability.values.lattice import AbstractNumber
+
+# Pure functions: the members of these modules, and these builtins.
+_PURE_MODULES = frozenset({"triton", "math"})
+_PURE = frozenset({"int", "min", "max", "abs"})
+
+
+def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
+    """Return the per-call constexprs that `parameter` follows from, at the launch of its worst value."""
+    return _followed(project).get((parameter.kernel.key, parameter.param.name), ())
+
+
+def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
+    """Return the constexprs that vary with `parameter` at the launch of its worst value, without those it follows from.
+
+    While any of them is left, each new size is still a new variant. An undecided one counts if it contains the whole
+    size as a factor, or if each call passes the same for both.
+    """
+    own, followed = parameter.worst, followed_names(project, parameter)
+    if own is None or own.kind is not Variability.PER_CALL:
+        return ()
+    found = []
+    for other in _constexprs(project).get(parameter.kernel.key, ()):
+        if other.param.name in (parameter.param.name, *followed):
+            continue
+        sources = [one for one in other.sources if one.launch is own.launch]
+        leads = parameter.param.name in followed_names(project, other)
+        if leads or any(_change_together(interpreter_of(project), own, one) for one in sources):
+            found.append(other.param.name)
+    return tuple(found)
+
+
+def _change_together(interpreter: Interpreter, own: ParameterSource, other: ParameterSource) -> bool:
+    if other.kind is Variability.PER_CALL:
+        return _vary_together(own.number, other.number)
+    if other.kind is not Variability.UNKNOWN:
+        return False
+    if _has_as_factor(other.number.size, own.number.size) or (own.expr is not None and own.expr == other.expr):
+        return True
+    return _are_passed_alike(interpreter, own, other)
+
+
+def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
+    """Return whether `product` is `size` times other axes."""
+    if product is None or size is None or not size.over:
+        return False
+    whole, part = Counter(_axes_of(product.over)), Counter(_axes_of(size.over))
+    return whole > part and not Counter(product.under) - Counter(size.under)
+
+
+def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
+    """Return whether both are parameters of the launching function for which each call passes the same expression."""
+    module, function = one.launch.module, one.launch.function
+    match one.expr, other.expr:
+        case Name(name), Name(second) if not {name, second} & function.bindings.keys():
+            given = [bind(function, caller.site.call) for caller in interpreter.call_graph.callers_of(module, function)]
+            given += [
+                bind(function, call.site.call)
+                for call in interpreter.call_graph.callers_without_triton(module, function)
+            ]
+            return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
+        case _:
+            return False
+
+
+def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
+    """Return whether both depend on one axis with a hint toward the data, or come from one place."""
+    if one.trail and other.trail and one.trail[0] == other.trail[0]:
+        return True
+    shared = _factors(one) & _factors(other)
+    return any(of_size(DimProduct((factor,))).suggests_data for factor in shared)
+
+
+def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
+    size = number.size
+    return number.undecided_dims if size is None else number.undecided_dims.union(_axes_of(size.over), size.under)
+
+
+def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
+    """Yield `factors` as single axes if their number is known: after `B, H, W = x.shape`, all of `x` are three."""
+    for factor in factors:
+        if isinstance(factor, RemainingDims) and factor.root.rank is not None:
+            yield from (Dim(factor.root, at) for at in range(factor.front, factor.root.rank - factor.back))
+        else:
+            yield factor
+
+
+@cached_in_scan(most=1)
+def _constexprs(project: Project) -> Mapping[tuple[str, str, int], Sequence[Parameter]]:
+    """Return the constexprs of each kernel, by its key."""
+    every = groupby(parameters(project), key=lambda parameter: parameter.kernel.key)
+    return {key: [one for one in of_kernel if one.param.is_constexpr] for key, of_kernel in every}
+
+
+@cached_in_scan(most=1)
+def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tuple[str, ...]]:
+    found = {}
+    for key, constexprs in _constexprs(project).items():
+        for position, one in enumerate(constexprs):
+            if one.worst is not None and one.worst.kind is Variability.PER_CALL:
+                names = _names(interpreter_of(project), one, constexprs, position)
+                if names:
+                    found[key, one.param.name] = names
+    return found
+
+
+class _GivenParameter(NamedTuple):
+    """The value of the constexpr `name` at a launch; `is_before` if it precedes the parameter in question."""
+
+    name: str
+    source: ParameterSource
+    is_before: bool
+
+
+def _names(
+    interpreter: Interpreter, parameter: Parameter, constexprs: Sequence[Parameter], position: int
+) -> tuple[str, ...]:
+    own = parameter.worst
+    if own is None:
+        return ()
+    others = [
+        _GivenParameter(other.param.name, source, at < position)
+        for at, other in enumerate(constexprs)
+        if other is not parameter
+        for source in other.sources
+        if source.launch is own.launch and source.expr is not None
+    ]
+    used = _by_size(own, others)
+    if used is None and own.expr is not None:
+        used = _Expressions(interpreter, own.launch, others).needed(own.expr)
+    changing = [one.name for one in used or () if one.source.kind is Variability.PER_CALL]
+    return tuple(dict.fromkeys(changing))
+
+
+def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_GivenParameter] | None:
+    """Return the parameters whose axes make up the size of `own`; None if one of its axes is in none of them."""
+    size = own.number.size
+    if size is None or not size.over:
+        return None
+    single = {
+        one.source.number.size.over[0]: one
+        for one in reversed(others)
+        if one.source.number.size is not None
+        and (len(one.source.number.size.over), one.source.number.size.under) == (1, ())
+        and (one.source.number.size != size or one.is_before)
+    }
+    factors = (*_axes_of(size.over), *size.under)
+    return [single[factor] for factor in factors] if all(factor in single for factor in factors) else None
+
+
+class _Expressions:
+    """Follows the expression of one argument back to other arguments of its launch."""
+
+    def __init__(self, interpreter: Interpreter, launch: LinkedLaunch, others: Sequence[_GivenParameter]) -> None:
+        self._interpreter = interpreter
+        self._launch = launch
+        self._others = others
+        self._is_whole = True
+
+    def needed(self, expr: Expr) -> list[_GivenParameter] | None:
+        """Return the arguments that `expr`, at the launch, is computed from; None if anything else in it varies."""
+        launch = self._launch.launch
+        found = list(self._found(expr, launch.order, launch.arms, MOST_NAMES))
+        return found if self._is_whole else None
+
+    def _found(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], steps: int) -> Iterator[_GivenParameter]:
+        given = self._given(expr, order, arms, is_whole=steps == MOST_NAMES)
+        if given is not None:
+            yield given
+            return
+        parts: tuple[Expr, ...] | None = None
+        match expr:
+            case Const():
+                return
+            case BinaryOp(_, operands) if steps > 0:
+                parts = operands
+            case Call(func, args, ()) if steps > 0 and args and self._is_pure(func):
+                parts = args
+            case Name(name) if steps > 0:
+                bound = reaching_definitions(self._launch.function, name, order, arms)
+                if bound.certain and len(bound.bindings) == 1:
+                    (only,) = bound.bindings
+                    yield from self._found(only.value, only.order, only.arms, steps - 1)
+                    return
+            case _:
+                pass
+        if parts is None:
+            self._is_whole = self._is_whole and self._lasts(expr, order, arms)
+            return
+        for part in parts:
+            yield from self._found(part, order, arms, steps - 1)
+
+    def _lasts(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
+        """Return whether it has one value while the program runs."""
+        number = self._interpreter.number(expr, ProgramPoint(self._interpreter.at(self._launch).frame, order, arms))
+        return number.decide() in (Variability.FIXED, Variability.PER_MODEL)
+
+    def _given(self, expr: Expr, order: int, arms: tuple[BranchArm, ...], *, is_whole: bool) -> _GivenParameter | None:
+        """Return the other argument that equals `expr`.
+
+        With `is_whole`, the two are equal, and the first in order counts.
+        """
+        if isinstance(expr, Const):
+            return None
+        found = next((one for one in self._others if one.source.expr == expr and (one.is_before or not is_whole)), None)
+        return found if found is not None and self._means_the_same(expr, order, arms) else None
+
+    def _means_the_same(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:
+        """Return whether the name `expr` has the same value here as at the launch.
+
+        Other expressions count only at the launch.
+        """
+        launch = self._launch.launch
+        if order == launch.order:
+            return True
+        if not isinstance(expr, Name):
+            return False
+        function = self._launch.function
+        then = reaching_definitions(function, expr.id, order, arms)
+        now = reaching_definitions(function, expr.id, launch.order, launch.arms)
+        return then == now and (then.certain or not then.bindings)
+
+    def _is_pure(self, func: Expr) -> bool:
+        match func:
+            case Name(name):
+                imported = self._launch.module.imports.get(name)
+                return imported.module in _PURE_MODULES if imported is not None else name in _PURE
+            case Attr(Name(base), _):
+                imported = self._launch.module.imports.get(base)
+                return imported is not None and imported.member is None and imported.module in _PURE_MODULES
+            case _:
+                return False
