@@ -36,6 +36,7 @@ class AxisContext(NamedTuple):
       into; then its position says nothing.
     - `is_attended`: the last but one axis of queries, keys or values, processed in blocks. `is_described`: the kernel's
       author describes the parameter as a batch, a length or rows.
+    - `is_weight_row`: the first of two axes that are called `N, K`.
     - `is_total`: the number of elements of an unknown tensor.
     """
 
@@ -53,6 +54,7 @@ class AxisContext(NamedTuple):
     is_weight_size: bool = False
     side: Side | None = None
     is_beside_heads: bool = False
+    is_weight_row: bool = False
     is_covered: bool = False
     is_loaded: bool = False
     is_one_for_some_caller: bool = False

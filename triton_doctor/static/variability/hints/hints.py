@@ -22,6 +22,7 @@ from triton_doctor.static.variability.hints.name_words import (
     names_one_for_each_setting,
     names_output_gradient,
     names_pool,
+    names_size_of_block,
     names_stack,
 )
 
@@ -220,6 +221,20 @@ HINTS: tuple[Hint, ...] = (
         says="it is the last axis of a tensor that the function allocates",
         example="n = weight_t.shape[0]; y = torch.empty((m, n))",
         applies=lambda axis: axis.is_output_width and not names_data(axis.name),
+    ),
+    Hint(
+        name="row of a weight",
+        toward=Toward.MODEL,
+        says="the shape is spelled `N, K`, as that of a weight in a product of matrices",
+        example="N, K = b.shape",
+        applies=lambda axis: axis.is_weight_row,
+    ),
+    Hint(
+        name="named a block",
+        toward=Toward.MODEL,
+        says="its name is that of the size of a block",
+        example="BLOCK_N = q.shape[2]",
+        applies=lambda axis: axis.is_axis and names_size_of_block(axis.name),
     ),
     Hint(
         name="size of a weight",

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # Words used across libraries for sizes that follow the data, and for sizes that follow the model.
 _DATA_WORDS = frozenset(
@@ -33,6 +29,8 @@ _ELEMENT_WORDS = frozenset("numel numels nelement nelem nelems elem elems elemen
 _WIDE_WORDS = frozenset("token row frame node edge atom residue".split())
 _ROWS = frozenset({"row", "dim"})  # `row_dim` beside `col_dim` is the number of rows
 _PLAIN_WORDS = frozenset({"dim", "dims"})  # `batch_dim` is the batch, and `token_dim` the width of a token
+_BLOCK_WORDS = frozenset({"block", "tile", "chunk"})
+_COUNTS_BLOCKS = re.compile(r"(?:n|nr|num|number)_|(?:num|number)[A-Z]|\w*(?:id|idx|_per_)", re.IGNORECASE)
 _TILE_WORDS = frozenset({"block", "tile", "chunk", "split", "splits", "segment", "segments"})
 _WEIGHT_WORDS = frozenset(
     "w weight weights bias biases gamma beta dw db param params parameter parameters lora embedding embeddings "
@@ -43,13 +41,7 @@ _WEIGHT_WORDS = frozenset(
 _PARAMETER_WORDS = frozenset("w weight weights bias biases gamma beta alpha alphas freq freqs emb".split())
 # Words for tensors with an item for each sequence or token.
 _ITEM_WORDS = frozenset("len lens length lengths seqlen seqlens ids positions labels targets tokens".split())
-# A function whose name begins with one of these takes only weights; others take an input too: `lora_shrink`,
-# `cache_keys`.
-_WORKED_ON_WORDS = frozenset("weight weights param params parameter parameters".split())
 _ATTENDED_WORDS = frozenset("q k v query key value queries keys values".split())
-# Words for the last axis of a weight with four axes.
-_WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
-_WEIGHT_AXES = 4
 # Names of weight matrices as in papers: `Wq`, `Wh`.
 _MATRIX = re.compile("W[a-z]")
 # Words for lists from a configuration, or of participants.
@@ -137,6 +129,11 @@ def names_length(name: str) -> bool:
 def names_part(name: str) -> bool:
     """Return whether a name is that of one part of a whole, or of the number of parts."""
     return bool(_said(name) & _TILE_WORDS)
+
+
+def names_size_of_block(name: str) -> bool:
+    """Return whether a name is that of the size of a block: `BLOCK_N`, `chunk_size`, but not `n_chunks`."""
+    return bool(words(name) & _BLOCK_WORDS) and _COUNTS_BLOCKS.match(name) is None
 
 
 def names_block(name: str) -> bool:
@@ -262,34 +259,9 @@ def names_bucket(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def are_axes_of_weight(names: tuple[str, ...]) -> bool:
-    """Return whether four axis names are those of a weight: the last is a group, a codebook or a filter."""
-    return len(names) == _WEIGHT_AXES and bool(words(names[-1]) & _WEIGHT_AXIS_WORDS) and not names_data(names[0])
-
-
-@lru_cache(maxsize=4096)
 def names_features(name: str) -> bool:
     """Return whether a name has a whole word for heads, channels or hidden sizes, as each factor of a product does."""
     return names_model(name) and any(len(word) > 3 for word in words(name) & _MODEL_WORDS)
-
-
-@lru_cache(maxsize=4096)
-def works_on_weights(function: str) -> bool:
-    """Return whether a function's name begins with a word for weights: `weight_norm`, not `bias_gelu`."""
-    return bool(words(function.strip("_").partition("_")[0]) & _WORKED_ON_WORDS)
-
-
-def orthogonalizes(name: str) -> bool:
-    """Return whether a path or name speaks of the iteration that makes the gradient of a weight orthogonal."""
-    return "newton" in name and "schulz" in name
-
-
-def steps_optimizer(names: Iterable[str]) -> bool:
-    """Return whether the arguments are those of an optimizer's step: its state, or a gradient and a learning rate."""
-    said = [words(name) for name in names]
-    return any({"exp", "avg"} <= one for one in said) or (
-        any(one & {"grad", "grads"} for one in said) and any(one in ({"lr"}, {"learning", "rate"}) for one in said)
-    )
 
 
 @lru_cache(maxsize=4096)

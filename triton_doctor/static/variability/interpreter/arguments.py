@@ -12,10 +12,12 @@ from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.hints.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.hints.name_words import (
-    are_axes_of_weight,
     names_data,
     names_parameter,
     names_weight,
+)
+from triton_doctor.static.variability.hints.weight_words import (
+    are_axes_of_weight,
     orthogonalizes,
     steps_optimizer,
     works_on_weights,

@@ -24,7 +24,7 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability.hints import name_words
 from triton_doctor.static.variability.hints.image_sides import names_of_width
-from triton_doctor.static.variability.notes.axis_names import counts_of_chunks
+from triton_doctor.static.variability.notes.axis_names import are_twins, counts_of_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -166,7 +166,11 @@ class AxisMeanings:
         is_width = meanings[-1:] == [False] or (bool(axes) and axes[-1] == "_")
         if len(axes) > 2 and axes[0] in _BATCHES and is_width and True not in meanings[1:]:
             unknown = [at for at, meaning in enumerate(meanings[:-1]) if meaning is None]
-            if len(unknown) == 1 and self._is_open_length(axes[unknown[0]]):
+            if (
+                len(unknown) == 1
+                and self._is_open_length(axes[unknown[0]])
+                and not are_twins(axes[unknown[0]], axes[-1])
+            ):
                 meanings[unknown[0]] = True
         if are_axes_of_sequences(tuple(axes)) and meanings[1] is None and self._is_open_length(axes[1]):
             meanings[1] = True

@@ -61,8 +61,14 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
     if len(names) == _WITH_HEADS:
         for here, other in ((1, 2), (2, 1)):
             own = names[here]
-            if names_heads(names[other]) and not (names_model(own) or names_part(own)):
+            is_known = names_model(own) or names_part(own) or are_twins(own, names[-1])
+            if names_heads(names[other]) and not is_known:
                 yield here
+
+
+def are_twins(one: str, other: str) -> bool:
+    """Return whether two axes have one name but for a number: `N` and `N2` are the sides of a square state."""
+    return one.rstrip("_0123456789") == other.rstrip("_0123456789") != ""
 
 
 def counts_of_chunks(axes: Sequence[str]) -> Iterator[int]:

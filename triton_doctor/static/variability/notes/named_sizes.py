@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Call, Const, Subscript, Unpacked
+from triton_doctor.static.python.ir import Call, Const, Name, Subscript, Unpacked
 from triton_doctor.static.variability.hints.axis_context import AxisContext, Side
 from triton_doctor.static.variability.hints.hints import LAST_AXIS, apply_hints
 from triton_doctor.static.variability.hints.image_sides import others_of
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.values.program_point import CallFrame
 
+# `N, K = b.shape` beside the `M` rows of an input: a product of matrices names the weight's axes so.
+_AXES_OF_WEIGHT = ("N", "K")
+
 
 def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame) -> AbstractNumber:
     """Return `number` with the hints of the name that `binding` gives it in the function of `frame`."""
@@ -42,6 +45,9 @@ def hint_from_binding(number: AbstractNumber, binding: Binding, frame: CallFrame
         number = _hint_from_unpacking(number, binding, frame)
     elif not number.one_for_some_caller:
         number = _hint_of_several(number, binding, frame)
+        if number.undecided_dims and names_features(binding.name) and _reads_axis(binding.value):
+            features = AxisContext(name=binding.name)
+            number = number.add_hints(apply_hints(features, frame.module.path, binding.line))
     return _hint_from_weight(number, binding.name, frame)
 
 
@@ -91,6 +97,9 @@ def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFr
     is_argument = any(param.name == root.name for param in frame.function.params)
     if is_argument and not (named_axes(frame.function, root.name) or keeps_argument(frame.function, root.name)):
         return number  # the function reshapes it: `x = x.unsqueeze(-1)`
+    if names == _AXES_OF_WEIGHT and position == 0:
+        of_weight = AxisContext(is_weight_row=True)
+        return number.add_hints(apply_hints(of_weight, frame.module.path, binding.line))
     note = note_of_unpacking(frame.function, names)
     if note is None:
         return number
@@ -116,6 +125,15 @@ def _side(binding: Binding, frame: CallFrame) -> Side | None:
         if any(_shape_of(other) == shape for other in others):
             return side
     return None
+
+
+def _reads_axis(value: Expr) -> bool:
+    """Return whether `value` is one axis of a shape, possibly as `int(x.shape[1])`."""
+    match value:
+        case Call(Name("int"), (inner,), ()):
+            return _shape_of(inner) is not None
+        case _:
+            return _shape_of(value) is not None
 
 
 def _shape_of(value: Expr) -> Expr | None:
