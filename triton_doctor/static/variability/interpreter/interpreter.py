@@ -40,7 +40,7 @@ from triton_doctor.static.variability.interpreter.scopes import are_layouts, nam
 from triton_doctor.static.variability.interpreter.shared_axes import AxisChecks
 from triton_doctor.static.variability.models.indexing import element, item, keeps_items, part, starred
 from triton_doctor.static.variability.models.lengths import length
-from triton_doctor.static.variability.models.python import call_value, rounds_up, typed_result
+from triton_doctor.static.variability.models.python import call_value, rounds_to_power, typed_result
 from triton_doctor.static.variability.notes.noted_values import note_returned
 from triton_doctor.static.variability.values import tensors, views
 from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
@@ -273,7 +273,7 @@ class Interpreter:
         if (name := dotted(call.func)) is not None and names_bucket(name.rpartition(".")[2]):
             return UNKNOWN
         found = self.call_graph.find_callee(frame.module, frame.function, call.func)
-        return None if found is None or rounds_up(found.name) else found
+        return None if found is None or rounds_to_power(found.name) else found
 
     def _called(self, call: Call, point: ProgramPoint) -> Value:
         """Return the result of a call that runs no plain function of the project."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,11 @@ _FLAGS = frozenset(
     "get_default_dtype finfo iinfo is_complex issubclass str type startswith endswith lower upper primitive_bitwidth"
     "".split()
 )
-_POWERS = frozenset({"next_power_of_2", "next_pow2", "next_power_of_two"})
+# `next_power_of_2`, `prev_pow2`, `get_nearest_power_of_two`, `round_up_to_power_of_2`
+_POWER = re.compile(
+    r"(?:get_)?(?:next|prev|previous|last|nearest|closest|floor|ceil|largest|smallest|(?:round|pad)(?:_up|_down)?)"
+    r"(?:_to)?(?:_(?:the_)?(?:next|nearest))?_(?:power|pow)_?(?:of_?)?(?:2|two)"
+)
 _MACHINE = frozenset(
     "get_device_properties device_count current_device get_device_name get_device_capability cpu_count "
     "multi_processor_count get_world_size get_rank getenv".split()
@@ -80,9 +85,9 @@ _INTEGER_OF_MATH = frozenset({"ceil", "floor", "gcd", "isqrt"})
 _INTEGER_OF_INTEGERS = frozenset({"min", "max", "abs", "sum"})
 
 
-def rounds_up(name: str) -> bool:
-    """Return whether a function is `next_power_of_2`, or one of that name: its body tells less than its name."""
-    return name.strip("_") in _POWERS
+def rounds_to_power(name: str) -> bool:
+    """Return whether a function is `next_power_of_2`, or is called so: its body tells less than its name."""
+    return _POWER.fullmatch(name.strip("_")) is not None
 
 
 def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
@@ -145,7 +150,7 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
     match name:
         case "len":
             return interpreter.length(first(), point.frame)
-        case _ if rounds_up(name):
+        case _ if rounds_to_power(name):
             return power_of_two(join(numbers()))
         case "cdiv" | "ceil_div" | "ceildiv" | "div_up" | "div_ceil" if len(call.args) == 2:
             left, right = numbers()
