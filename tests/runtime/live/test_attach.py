@@ -54,6 +54,11 @@ def require_sight(pid):
             pytest.skip(error.message)
 
 
+def is_in_one_stage(seen):
+    """Whether every sample saw the same activity."""
+    return [one["samples"] for one in seen["activities"]] == [seen["samples"]]
+
+
 @pytest.mark.parametrize("version", ["3.2.0", "3.9.0"])
 def test_compile_of_a_process_that_is_not_watched_is_named_with_kernel_stage_and_line(start, runner, version):
     process = start(version)
@@ -61,7 +66,8 @@ def test_compile_of_a_process_that_is_not_watched_is_named_with_kernel_stage_and
     require_sight(process.pid)
     deadline = time.monotonic() + AT_MOST_S
     command = ("-m", "triton_doctor", "attach", str(process.pid), "--seconds", "0", "--output-format", "json")
-    while not (seen := json.loads(python(*command).stdout))["tool"] or len(seen["activities"]) != 1:
+    # On a busy machine a look may begin before the compile comes to its last stage.
+    while not (seen := json.loads(python(*command).stdout))["tool"] or not is_in_one_stage(seen):
         assert time.monotonic() < deadline, seen
         assert process.poll() is None
 
@@ -69,7 +75,6 @@ def test_compile_of_a_process_that_is_not_watched_is_named_with_kernel_stage_and
     assert (activity["what"], activity["kernel"], activity["stage"]) == ("compiling", "scale", "cubin")
     assert activity["path"] == str(KERNELS / "kernels.py")
     assert activity["source"] == "kernel[(1,)](Memory(), n, BLOCK=64)"
-    assert activity["samples"] == seen["samples"]
     assert seen["tool"]["name"] == "ptxas"
     assert seen["watched"] is None
 

@@ -28,11 +28,11 @@ from triton_doctor.static.variability.hints.name_words import (
 
 # The names of rows that other modules look for.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
-
+FIRST_AXIS, COVERED = "first axis", "covered by programs"
 
 HINTS: tuple[Hint, ...] = (
     Hint(
-        name="first axis",
+        name=FIRST_AXIS,
         toward=Toward.DATA,
         says="the first axis of a tensor is often the batch",
         example="n = x.shape[0]",
@@ -95,7 +95,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.is_first and axis.is_activation and names_output_gradient(axis.tensor),
     ),
     Hint(
-        name="covered by programs",
+        name=COVERED,
         toward=Toward.DATA,
         says="the grid spans it, or the kernel walks it in blocks or bounds its offsets by it",
         example="kernel[(triton.cdiv(n, 64),)](x, n)",
