@@ -35,11 +35,13 @@ _DEMONSTRATING = (
     "playground",
     "puzzle",
 )
-DEMONSTRATIONS = tuple(
+DEMONSTRATING = tuple(
     pattern.format(word)
     for word in _DEMONSTRATING
     for pattern in ("*{}/", "*{}s/", "{}[_-]*/", "{}.*", "{}s.*", "*_{}.*", "*_{}s.*", "{}[_-]*.*")
-) + ("[0-9]*[_-]*/", "[0-9]*[_-]*.*")  # chapters of a course, which no program can import
+)
+# Chapters of a course: no program can import a name that begins with a digit. A project may be called so.
+DEMONSTRATIONS = (*DEMONSTRATING, "[0-9]*[_-]*/", "[0-9]*[_-]*.*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

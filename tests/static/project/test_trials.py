@@ -133,3 +133,19 @@ def test_program_that_comes_to_a_project_of_trials_makes_them_demonstrations(
     after = [one.severity for one in found(tmp_path, cache)[0]]
 
     assert (before, after) == ([Severity.WARNING], [Severity.INFO])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("triton_tutorials", Severity.INFO, id="a tutorial"),
+        pytest.param("2by4-pretrain", Severity.WARNING, id="a number leads it, which only forbids to import it"),
+        pytest.param("kernels", Severity.WARNING, id="neither"),
+    ],
+)
+def test_project_whose_own_folder_is_called_a_tutorial_is_a_demonstration(
+    tmp_path: Path, write: Callable[[str, str], Path], name: str, told: Severity
+) -> None:
+    write(f"{name}/add.py", LAUNCH)
+
+    assert severity(tmp_path / name, Settings(root=tmp_path / name)) is told

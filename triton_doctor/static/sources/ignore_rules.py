@@ -135,15 +135,14 @@ def is_pattern(line: str) -> bool:
 class PathPatterns:
     """The set of paths, as findings spell them, that match `patterns` relative to `root`.
 
-    With `names_root`, the lower-case name of `root` itself counts like the name of a folder in it; if it matches, all
-    paths do.
+    If the lower-case name of `root` itself matches `root_patterns`, as a folder, all paths do.
     """
 
-    def __init__(self, root: Path, patterns: Sequence[str], cwd: Path, *, names_root: bool = False) -> None:
+    def __init__(self, root: Path, patterns: Sequence[str], cwd: Path, *, root_patterns: Sequence[str] = ()) -> None:
         """Paths are relative to `cwd` if they lie below it; patterns are compiled for the first path looked up."""
         self._root = root
         self._patterns = patterns
-        self._names_root = names_root
+        self._root_patterns = root_patterns
         self._cwd = cwd
         self._known: dict[str, bool] = {}
 
@@ -153,9 +152,8 @@ class PathPatterns:
 
     @cached_property
     def _holds_all(self) -> bool:
-        if not (self._names_root and self._root.name and self._rules is not None):
-            return False
-        return self._rules.spec.check_file(f"{self._root.name.lower()}/x").include is True
+        rules = compile_rules(self._root, self._root_patterns) if self._root.name else None
+        return rules is not None and rules.spec.check_file(f"{self._root.name.lower()}/x").include is True
 
     def __contains__(self, path: object) -> bool:
         if not isinstance(path, str):

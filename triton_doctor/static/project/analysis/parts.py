@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from triton_doctor.settings import DEMONSTRATIONS
+from triton_doctor.settings import DEMONSTRATING, DEMONSTRATIONS
 from triton_doctor.static.project.analysis.summaries import FileSummaries, summarize_files
 from triton_doctor.static.project.calls.trials import PROGRAM_KERNELS
 from triton_doctor.static.project.database.dependencies import NO_CHANGES
@@ -58,7 +58,8 @@ def empty_project(database: Database, settings: Settings, cwd: Path) -> Project:
     modules = TrackedModules(database)
     is_default = settings.demonstrations == DEMONSTRATIONS
     tests = PathPatterns(settings.root, settings.tests, cwd)
-    demonstrations = PathPatterns(settings.root, settings.demonstrations, cwd, names_root=is_default)
+    named = DEMONSTRATING if is_default else ()
+    demonstrations = PathPatterns(settings.root, settings.demonstrations, cwd, root_patterns=named)
     return Project(
         scope=(),
         modules=modules,

@@ -78,6 +78,12 @@ def counts_of_chunks(axes: Sequence[str]) -> Iterator[int]:
             yield at
 
 
+def least_rank(function: Function, name: str) -> int:
+    """Return the number of axes that the argument `name` has at least, by the axes that the function reads."""
+    read = (read_axis(expr) for expr in expressions(function))
+    return max((one.position + 1 for one in read if one is not None and one.tensor == name), default=0)
+
+
 def leading_axes(function: Function, name: str) -> tuple[str, ...]:
     """Return the names of the first axes of the argument `name`, if each is read by number and their
     count is unknown.

@@ -21,7 +21,7 @@ from triton_doctor.static.project.launches.argument_positions import match_posit
 from triton_doctor.static.python.ir import Attr, Call, Name
 from triton_doctor.static.python.remarks import NO_REMARKS, read_remarks
 from triton_doctor.static.variability.notes.axis_meanings import AxisMeanings, meaning_of_prose
-from triton_doctor.static.variability.notes.axis_names import keeps_shape, named_axes
+from triton_doctor.static.variability.notes.axis_names import keeps_shape, least_rank, named_axes
 from triton_doctor.static.variability.notes.shape_notes import note_of_parameter, notes_in_header, with_meanings
 from triton_doctor.static.variability.notes.written_shapes import may_annotate
 
@@ -51,8 +51,9 @@ _PART = re.compile(r"block|tile|chunk|group|program|process|elem|round|pad|draft
 
 
 def note_of_argument(project: Project, function: Function, name: str) -> ShapeNote | None:
-    """Return the note for the parameter `name` of `function`, or else the note that the kernels
-    receiving it agree on.
+    """Return the note for the parameter `name` of `function`, or else the one that the kernels receiving it agree on.
+
+    A kernel's note of fewer axes than the function reads is one of a view, and none of the tensor.
     """
     own = note_of_parameter(function, name)
     if own is not None:
@@ -60,8 +61,11 @@ def note_of_argument(project: Project, function: Function, name: str) -> ShapeNo
     found = list(_notes_of_pointers(project, function, name))
     if not found or any(note.axes != found[0].axes for note in found):
         return None
-    names = named_axes(function, name)
-    return found[0] if not names or found[0].rank in (None, len(names)) else None
+    rank, names = found[0].rank, named_axes(function, name)
+    if rank is None:
+        return found[0]
+    fits = rank == len(names) if names else rank >= least_rank(function, name)
+    return found[0] if fits else None
 
 
 @cached_in_scan()
