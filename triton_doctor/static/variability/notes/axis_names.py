@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
-
 
 # An activation with separate heads has four axes. Access to fewer does not mean that there are no more.
 _WITH_HEADS = 4
@@ -80,14 +80,12 @@ def counts_of_chunks(axes: Sequence[str]) -> Iterator[int]:
 
 def least_rank(function: Function, name: str) -> int:
     """Return the number of axes that the argument `name` has at least, by the axes that the function reads."""
-    read = (read_axis(expr) for expr in expressions(function))
-    return max((one.position + 1 for one in read if one is not None and one.tensor == name), default=0)
+    read = filter(None, map(read_axis, expressions(function)))
+    return max((one.position + 1 for one in read if one.tensor == name), default=0)
 
 
 def leading_axes(function: Function, name: str) -> tuple[str, ...]:
-    """Return the names of the first axes of the argument `name`, if each is read by number and their
-    count is unknown.
-    """
+    """Return the names of the first axes of the argument `name`, if each is read by number, of an unknown count."""
     found = _names_read(function)
     names = found.names.get(name, {}) if name not in found.counts else {}
     if len(names) < _LEADING or min(names) < 0 or max(names) >= len(names):
@@ -117,13 +115,12 @@ def _names_read(function: Function) -> _NamesRead:
         return _NamesRead({}, {})
     names: defaultdict[str, dict[int, list[str]]] = defaultdict(dict)
     counts: dict[str, set[int]] = {}
-    for bindings in function.bindings.values():
-        for binding in bindings:
-            read = read_axis(_spelled_out(binding.value, function)) if type(binding.value) in _READING else None
-            if read is not None and binding.order <= _rebound(function, read.tensor):
-                names[read.tensor].setdefault(read.position, []).append(binding.name)
-                if read.rank is not None:
-                    counts.setdefault(read.tensor, set()).add(read.rank)
+    for binding in chain.from_iterable(function.bindings.values()):
+        read = read_axis(_spelled_out(binding.value, function)) if type(binding.value) in _READING else None
+        if read is not None and binding.order <= _rebound(function, read.tensor):
+            names[read.tensor].setdefault(read.position, []).append(binding.name)
+            if read.rank is not None:
+                counts.setdefault(read.tensor, set()).add(read.rank)
     if any(function.matches(pattern) for pattern in _ASKING):
         for tensor, count in _asked_for(function):
             counts.setdefault(tensor, {count})
@@ -283,8 +280,9 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 def _rebound(function: Function, name: str) -> int:
     """Return the first event of `function` that rebinds its argument `name`."""
-    anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
-    return min(anew, default=_NEVER)
+    return min(
+        (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name)), default=_NEVER
+    )
 
 
 def keeps_argument(function: Function, name: str) -> bool:
