@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
 
 # An activation with separate heads has four axes. Access to fewer does not mean that there are no more.
-_WITH_HEADS = 4
-_NEVER = 1 << 30
+_WITH_HEADS, _NEVER = 4, 1 << 30
 _CHUNK_COUNTS = frozenset("n N nc NC nt NT n_chunks num_chunks nchunks".split())
 _CHUNK_SIZES = frozenset("c C cs CS bt BT l chunk chunk_size chunk_len".split())
 # With so many axes named one by one, the names tell what each is, as those of an unpacking do.
@@ -61,8 +60,7 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
     if len(names) == _WITH_HEADS:
         for here, other in ((1, 2), (2, 1)):
             own = names[here]
-            is_known = names_model(own) or names_part(own) or are_twins(own, names[-1])
-            if names_heads(names[other]) and not is_known:
+            if names_heads(names[other]) and not (names_model(own) or names_part(own) or are_twins(own, names[-1])):
                 yield here
 
 
@@ -280,9 +278,8 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 def _rebound(function: Function, name: str) -> int:
     """Return the first event of `function` that rebinds its argument `name`."""
-    return min(
-        (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name)), default=_NEVER
-    )
+    anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
+    return min(anew, default=_NEVER)
 
 
 def keeps_argument(function: Function, name: str) -> bool:
