@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,8 +174,8 @@ def main() -> None:
     for library in libraries:
         try:
             truth = read_truth(library, chosen.folder)
-        except SystemExit as error:
-            print(error, file=sys.stderr)
+        except (SystemExit, subprocess.CalledProcessError) as error:
+            print(f"{library} is left out: {error}", file=sys.stderr)  # not checked out, or no longer on the index
             continue
         predictions[library] = kept[library] if kept else predict(truth.folder)
         rows.append(judge(truth, predictions[library]))
