@@ -11,7 +11,6 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.compiled_code import runs_only_compiled
 from triton_doctor.static.project.calls.optimizers import is_of_optimizer
 from triton_doctor.static.project.launches.launches import launches_of
-from triton_doctor.static.variability.hints.hints import COVERED, FIRST_AXIS
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 from triton_doctor.static.variability.queries.untaken_branches import explain_untaken_branch
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 IN_TRIALS = "only tests, benchmarks or tutorials launch it"
-# Of judged findings that rest on these alone 1 was true, 8 arguable, 3 false; of labelled parameters 4 vary, 15 do not.
-_OF_POSITION = frozenset({FIRST_AXIS, COVERED})
-_BY_POSITION = "only its position, and the grid or a loop of the kernel, suggest that it varies"
 _IN_PROFILES = "only a profiler asks for it"
 # As compiled_code.py says.
 TUNED_ONCE = "only code under `torch.compile` runs it, where Inductor tunes it once for all keys"
@@ -54,7 +50,7 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
 
 
 def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> str | None:
-    """Return why no program runs `launch`, whose argument is `number`, or why that hardly counts as varying."""
+    """Return why no program runs `launch`, whose argument is `number`."""
     if is_test(interpreter, launch):
         return IN_TRIALS
     reason = _explain_out_of_reach(interpreter, launch) or explain_untaken_branch(interpreter, launch)
@@ -64,8 +60,6 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
             return _IN_OPTIMIZERS
     if reason is None and interpreter.call_graph.only_profiles(launch.module, launch.function):
         return _IN_PROFILES
-    if reason is None and {one.hint.name for one in number.hints} == _OF_POSITION:
-        return _BY_POSITION
     return reason
 
 
