@@ -59,10 +59,15 @@ class CheckedFolder:
         """Nothing is read yet."""
         self.root = root
         self._workspace: Workspace | None = None
+        self._times_forgotten = 0
         self._memory = ScanMemory()
 
     def forget_files(self) -> None:
-        """Look for files and read the settings again: some were made, renamed or removed, or the settings changed."""
+        """Look for files and read the settings again: some were made, renamed or removed, or the settings changed.
+
+        It is called on another thread than the checks, also while one looks for files.
+        """
+        self._times_forgotten += 1
         self._workspace = None
 
     @property
@@ -123,16 +128,15 @@ class CheckedFolder:
         self._memory.save()
 
     def _found(self) -> Workspace:
-        if self._workspace is None:
+        workspace, times_forgotten = self._workspace, self._times_forgotten
+        if workspace is None:
             cwd = self.root if self.root.is_dir() else self.root.parent
-            self._workspace = find_workspace([self.root], load_settings(self.root), cwd=cwd)
-            store = CacheStore(
-                self._workspace.home,
-                map(str, (self._workspace.base, *self._workspace.projects)),
-                self._workspace.settings,
-            )
+            workspace = find_workspace([self.root], load_settings(self.root), cwd=cwd)
+            store = CacheStore(workspace.home, map(str, (workspace.base, *workspace.projects)), workspace.settings)
             self._memory = self._memory.for_store(store)
-        return self._workspace
+            if times_forgotten == self._times_forgotten:
+                self._workspace = workspace
+        return workspace
 
 
 def _leave_out_known(found: Scan, workspace: Workspace) -> Scan:
