@@ -17,7 +17,7 @@ Files, in reading order:
 - `description`, `explain`: values in words, and all of a kernel.
 - `derived_parameters`, `range_ends`: parameters that follow from others, or must be powers of two.
 - `tuning`, `configs`: autotune keys and configs.
-- `idle_code`, `untaken_branches`: code that no program runs.
+- `idle_code`: code that no program runs.
 - `kernel_factories`: kernels created inside functions. `timed_regions`: code that a clock measures.
 - `interpreter_mode`: settings that turn Triton's interpreter on.
 - `queries`: integers and literals.

@@ -11,8 +11,9 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.compiled_code import runs_only_compiled
 from triton_doctor.static.project.calls.optimizers import is_of_optimizer
 from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.python.ir import Name, every_part
+from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
-from triton_doctor.static.variability.queries.untaken_branches import explain_untaken_branch
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
@@ -53,7 +54,7 @@ def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: 
     """Return why no program runs `launch`, whose argument is `number`."""
     if is_test(interpreter, launch):
         return IN_TRIALS
-    reason = _explain_out_of_reach(interpreter, launch) or explain_untaken_branch(interpreter, launch)
+    reason = _explain_out_of_reach(interpreter, launch) or _explain_untaken_branch(interpreter, launch)
     if reason is None and number.hints:
         project, reachability = interpreter.project, interpreter.reachability
         if is_of_optimizer(project, reachability, launch.module, launch.function):
@@ -84,3 +85,25 @@ def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str
     if interpreter.reachability.reaches(module, function):
         return None
     return f"nothing in the project runs `{(function.class_name or function.name).rpartition('.')[2]}`"
+
+
+def _explain_untaken_branch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
+    """Return the test for which nothing runs the launch; None if something may, or if there are no known callers.
+
+    `if METHOD == 2:` is never taken if the function says `METHOD = 1`, nor is `if causal:` if that is False by default
+    and no caller in the project passes it. A function that a package exports may have other callers.
+    """
+    function, frame = launch.function, interpreter.frame(launch.module, launch.function)
+    order, arms = launch.launch.order, launch.launch.arms
+    tests = function.text.contents.tests
+    branch = interpreter.own_tests.closing(order, arms, frame)
+    if branch is not None:
+        holds = "true" if interpreter.own_tests.outcome(branch, frame) else "false"
+        return f"`{spell(tests[branch].test)}` is always {holds}, which keeps `{function.name}` from this launch"
+    branch = interpreter.tests.closing(order, arms, frame)
+    if branch is None:
+        return None
+    names = dict.fromkeys(part.id for part in every_part(tests[branch].test) if isinstance(part, Name))
+    flags = [name for name in names if function.param(name) is not None] or [*names]
+    keeping = " and ".join(f"`{name}`" for name in flags)
+    return f"every call of `{function.name}` in the project keeps {keeping} from leading there"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values.dims import Origin
     from triton_doctor.static.variability.values.values import Value
 
-# Of judged findings that rest on these alone 1 was true, 8 arguable, 3 false; of labelled parameters 4 vary, 15 do not.
+# Of judged findings that rest on these alone 1 was true, 8 arguable, 3 false; of labelled parameters 5 vary, 15 do not.
 _OF_POSITION = frozenset({FIRST_AXIS, COVERED})
 _BY_POSITION = "only its position, and the grid or a loop of the kernel, suggest that it varies"
 
