@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.bounds import limits_of
 from triton_doctor.static.python.conditions import (
     FlagTests,
     catches_compile_error,
@@ -13,7 +14,6 @@ from triton_doctor.static.python.conditions import (
     expects_error,
     given_name,
     is_main_guard,
-    limits_of,
     name_in_flag,
     none_flag,
 )

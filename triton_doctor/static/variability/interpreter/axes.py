@@ -180,8 +180,10 @@ def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | No
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if known is Variability.PER_MODEL and _rests_on_hints(asked) and (_is_rest(own) or _is_clearer(own, asked)):
-        return own
+    if known is Variability.PER_MODEL and _rests_on_hints(asked):
+        is_kept = any(one.hint.name == WEIGHT for one in asked.hints)
+        if _is_clearer(own, asked) or (_is_rest(own) and not is_kept):
+            return own
     return asked._replace(size=own.size)
 
 

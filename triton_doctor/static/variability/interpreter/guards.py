@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, BinaryOp, Name
+from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.interpreter.nullness import is_taken
 from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
@@ -17,9 +18,9 @@ from triton_doctor.static.variability.values.tensors import axis_at
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.python.function import AssertedBound, BranchArm, BranchTest, Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.dims import DimFactor
@@ -70,12 +71,36 @@ def apply_item_bounds(
 def _limits(interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
     """Yield the bounds of `name` since its last binding that hold at `point`."""
     function = point.frame.function
-    limits = function.limits.get(name)
+    limits = _bounds_of_integers(function).get(name)
     if limits:
         bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
         for limit in limits:
             if limit.axis == axis and bound < limit.order and _holds(interpreter, name, limit, point):
                 yield limit
+
+
+@cached_in_scan()
+def _bounds_of_integers(function: Function) -> Mapping[str, tuple[AssertedBound, ...]]:
+    """Return the bounds in `function`, by name. A bound of `n` inside `if isinstance(n, int):` holds outside of it too.
+
+    What is no integer there is a symbolic size of a trace, for which Triton compiles nothing.
+    """
+    limits, tests = function.limits, function.text.contents.tests
+    if not limits or not function.holds(b"isinstance"):
+        return limits
+    return {
+        name: tuple(
+            limit._replace(arms=tuple(arm for arm in limit.arms if not _tests_integer(arm, tests, name)))
+            for limit in of_name
+        )
+        for name, of_name in limits.items()
+    }
+
+
+def _tests_integer(arm: BranchArm, tests: Mapping[int, BranchTest], name: str) -> bool:
+    """Return whether `arm` is exactly the test `isinstance(name, int)`."""
+    test = tests.get(arm.branch)
+    return arm.side == 0 and test is not None and test.test == Call(Name("isinstance"), (Name(name), Name("int")), ())
 
 
 def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
@@ -116,7 +141,7 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             pass
         case _:
             return number
-    for name, limits in point.frame.function.limits.items():
+    for name, limits in _bounds_of_integers(point.frame.function).items():
         # If `out` is None it was not tested; that says nothing about `q`, which may be the same tensor.
         own = name if axis.root.name == name else ""
         for limit in limits:
@@ -193,11 +218,12 @@ def _bounded(
     if other is None:
         return None
     # The kind of another tensor's axis is no more certain than that of this one.
-    is_setting = (
+    # But `assert scale == 1 or scale == hidden` leaves an axis that is broadcast, or as long as the other.
+    is_setting = isinstance(limit.high, Conditional) or (
         other.size is None and not other.undecided_dims and (other.literal is ... or isinstance(other.literal, int))
     )
     if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
-        return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+        return other.fix_decision()._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
     if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.suggests_model:
         # `if n * 4 <= num_experts:` leaves few values, small relative to the model.
         return FEW._replace(is_integer=number.is_integer, trail=number.trail)
