@@ -109,17 +109,19 @@ class FlagTests:
         for flag in [flag for flag, held in self._tests.items() if flag == name or name in held.names]:
             del self._tests[flag]
 
-    def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
-        """Return `test`, which stands inside `arms`, with flags replaced by the tests assigned to them.
+    def enter_loop(self, body: list[ast.stmt]) -> None:
+        """Drop the tests of names that a loop with this `body` assigns: they hold in its first round alone."""
+        if self._tests:
+            for one in (part for statement in body for part in ast.walk(statement)):
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                    self.forget(one.id)
 
-        A flag assigned before a loop is not replaced inside it: the names in its test may have changed.
-        """
+    def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
+        """Return `test`, which stands inside `arms`, with flags replaced by the tests assigned to them."""
         match test:
             case ast.Name(id=name) if name in self._tests:
                 held = self._tests[name]
-                outer = len(held.arms)
-                within = arms[:outer] == held.arms and not any(arm.loop for arm in arms[outer:])
-                return held.test if within else test
+                return held.test if arms[: len(held.arms)] == held.arms else test
             case ast.BoolOp(op=op, values=values):
                 return ast.BoolOp(op, [self.spell_out(one, arms) for one in values])
             case ast.UnaryOp(op=ast.Not() as op, operand=operand):

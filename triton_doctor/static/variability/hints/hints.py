@@ -28,6 +28,7 @@ from triton_doctor.static.variability.hints.name_words import (
 
 # The names of rows that other modules look for.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
+ATTRIBUTE = "kept in an attribute"
 FIRST_AXIS, COVERED = "first axis", "covered by programs"
 
 HINTS: tuple[Hint, ...] = (
@@ -199,7 +200,15 @@ HINTS: tuple[Hint, ...] = (
         weight=2,
         says="the tensor lives as long as the model: a weight, a cache, a table",
         example="n = weight.shape[0]",
-        applies=lambda axis: axis.is_weight,
+        applies=lambda axis: axis.is_weight and not axis.is_attribute,
+    ),
+    Hint(
+        name=ATTRIBUTE,
+        toward=Toward.MODEL,
+        weight=2,
+        says="an object creates the tensor once and keeps it: a weight, a buffer, a table",
+        example="n = self.edges.shape[0]",
+        applies=lambda axis: axis.is_attribute,
     ),
     Hint(
         name="one for each of a setting",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.hints.axis_context import Toward
 from triton_doctor.static.variability.hints.hint_weights import weights
-from triton_doctor.static.variability.hints.hints import WEIGHT
+from triton_doctor.static.variability.hints.hints import ATTRIBUTE, WEIGHT
 from triton_doctor.static.variability.interpreter import layouts
 from triton_doctor.static.variability.interpreter.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import tensors, views
@@ -166,7 +166,7 @@ def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | No
         asked = query()
         if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
             return own
-        if _is_rest(own) and _rests_on_hints(asked):
+        if _is_rest(own) and _rests_on_hints(asked) and not _is_kept(asked):
             return own
         return asked.fix_decision()._replace(size=own.size)
     if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
@@ -180,10 +180,9 @@ def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | No
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if known is Variability.PER_MODEL and _rests_on_hints(asked):
-        is_kept = any(one.hint.name == WEIGHT for one in asked.hints)
-        if _is_clearer(own, asked) or (_is_rest(own) and not is_kept):
-            return own
+    is_weaker = _is_clearer(own, asked) or (_is_rest(own) and not _is_kept(asked))
+    if known is Variability.PER_MODEL and _rests_on_hints(asked) and is_weaker:
+        return own
     return asked._replace(size=own.size)
 
 
@@ -201,6 +200,11 @@ def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
 def _is_rest(own: AbstractNumber) -> bool:
     """Return whether a number contains a product of axes that are not known one by one."""
     return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
+
+
+def _is_kept(asked: AbstractNumber) -> bool:
+    """Return whether it is a size of a tensor that an object keeps."""
+    return any(one.hint.name == ATTRIBUTE for one in asked.hints)
 
 
 def _rests_on_hints(asked: AbstractNumber) -> bool:
