@@ -29,7 +29,7 @@ from triton_doctor.static.variability.notes.axis_names import beside_heads, name
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
 from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking, notes_of
 from triton_doctor.static.variability.values.dims import Origin
-from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability
 from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.values.trace import CallerValues, Note
 from triton_doctor.static.variability.values.values import Instance, SymbolicValue, Value
@@ -111,6 +111,22 @@ def number_of(symbol: SymbolicValue) -> AbstractNumber:
     note, position = size
     noted = AxisContext(noted=note.toward(position))
     return number.add_hints(apply_hints(noted, function.path, note.line))
+
+
+def left_default(interpreter: Interpreter, symbol: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+    """Return the integer that is the default of the parameter `symbol`, if all callers are known and leave it so."""
+    function = symbol.origin
+    if function is None or symbol.held is not None or symbol.number.kind is not Variability.UNKNOWN:
+        return None
+    param = function.param(symbol.root.name)
+    match param.default if param is not None else None:
+        case Const(literal) if param is not None and type(literal) is int:
+            if interpreter.tests.passed(param, frame) == {literal}:
+                known = FIXED._replace(literal=literal, low=literal, high=literal, is_integer=True)
+                return known._replace(trail=symbol.number.trail)
+        case _:
+            pass
+    return None
 
 
 @cached_in_scan()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.interpreter.branch_tests import readable_tests
 from triton_doctor.static.variability.interpreter.nullness import is_taken
 from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
@@ -18,7 +19,7 @@ from triton_doctor.static.variability.values.tensors import axis_at
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from triton_doctor.static.python.function import AssertedBound, BranchArm, BranchTest, Function
     from triton_doctor.static.python.ir import Expr
@@ -114,15 +115,14 @@ def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: Pro
 def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
     """Return whether every path to `point` executes the test `limit` of `name`.
 
-    Arms that only test this `name` for None are ignored; arms that test other names for None count if they are known to
-    be taken.
+    Arms that only test this `name` for None are ignored; other arms count if their tests are known to hold.
     """
     own = set(point.arms)
     for arm in limit.arms:
         if arm in own or (limit.axis is not None and name and arm.given == name):
             continue
         before = ProgramPoint(point.frame, limit.order, point.arms)
-        if not is_taken(interpreter, arm, before):
+        if not is_taken(interpreter, arm, before) and interpreter.tests.left_open(point.frame, (arm,)) != ():
             return False
     return True
 
@@ -141,11 +141,14 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             pass
         case _:
             return number
-    for name, limits in _bounds_of_integers(point.frame.function).items():
+    function = point.frame.function
+    limits_by_name = _bounds_of_integers(function)
+    readable = readable_tests(function) if limits_by_name else ()
+    for name, limits in limits_by_name.items():
         # If `out` is None it was not tested; that says nothing about `q`, which may be the same tensor.
         own = name if axis.root.name == name else ""
         for limit in limits:
-            if not _may_reach(limit, point):
+            if not _may_reach(limit, point, readable):
                 continue
             key = (point.frame, name, limit.axis, limit.order)
             ask = partial(_tested_axis, interpreter, name, limit, point.frame)
@@ -157,9 +160,9 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
     return number
 
 
-def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Return whether all arms around `limit` are also around `point`, except for tests of None."""
-    return all(arm in point.arms or arm.given is not None for arm in limit.arms)
+def _may_reach(limit: AssertedBound, point: ProgramPoint, readable: Collection[int]) -> bool:
+    """Return whether all arms around `limit` are also around `point`, except for tests of None and `readable` ones."""
+    return all(arm in point.arms or arm.given is not None or arm.branch in readable for arm in limit.arms)
 
 
 def _is_called_alike(one: Dim, other: Dim) -> bool:
