@@ -96,6 +96,7 @@ class FlagTests:
     def __init__(self) -> None:
         """Start without flags."""
         self._tests: dict[str, _HeldTest] = {}
+        self._loops: dict[int, list[ast.stmt]] = {}
 
     def assign(self, name: str, value: ast.expr, arms: tuple[BranchArm, ...]) -> None:
         """Record `name = value` inside `arms`."""
@@ -109,22 +110,29 @@ class FlagTests:
         for flag in [flag for flag, held in self._tests.items() if flag == name or name in held.names]:
             del self._tests[flag]
 
-    def enter_loop(self, body: list[ast.stmt]) -> None:
-        """Drop the tests of names that a loop with this `body` assigns: they hold in its first round alone."""
-        if self._tests:
-            for one in (part for statement in body for part in ast.walk(statement)):
-                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-                    self.forget(one.id)
+    def enter_loop(self, branch: int, body: list[ast.stmt]) -> None:
+        """Record the `body` of the loop with the number `branch`."""
+        self._loops[branch] = body
 
     def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:
-        """Return `test`, which stands inside `arms`, with flags replaced by the tests assigned to them."""
+        """Return `test`, which stands inside `arms`, with flags replaced by the tests assigned to them.
+
+        A flag is not replaced inside a loop that assigns a name in its test: it holds in the first round alone.
+        """
         match test:
             case ast.Name(id=name) if name in self._tests:
                 held = self._tests[name]
-                return held.test if arms[: len(held.arms)] == held.arms else test
+                outer = len(held.arms)
+                within = arms[:outer] == held.arms
+                loops = [arm.branch for arm in arms[outer:] if arm.loop] if within else []
+                return held.test if within and not any(self._assigns(loop, held.names) for loop in loops) else test
             case ast.BoolOp(op=op, values=values):
                 return ast.BoolOp(op, [self.spell_out(one, arms) for one in values])
             case ast.UnaryOp(op=ast.Not() as op, operand=operand):
                 return ast.UnaryOp(op, self.spell_out(operand, arms))
             case _:
                 return test
+
+    def _assigns(self, loop: int, names: frozenset[str]) -> bool:
+        parts = (part for statement in self._loops[loop] for part in ast.walk(statement))
+        return any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in names for one in parts)

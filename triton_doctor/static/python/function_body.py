@@ -207,7 +207,7 @@ class Body:
         self._branches += 1
         outer = self._arms
         self._arms = (*outer, BranchArm(self._branches, 0, 2, True))
-        self._flags.enter_loop(body)
+        self._flags.enter_loop(self._branches, body)
         if target is not None:
             self._assign(*target)
         self.read(body)

@@ -28,7 +28,7 @@ from triton_doctor.static.variability.hints.name_words import (
 
 # The names of rows that other modules look for.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
-ATTRIBUTE = "kept in an attribute"
+ATTRIBUTE, UNPACKED = "kept in an attribute", "unpacked shape"
 FIRST_AXIS, COVERED = "first axis", "covered by programs"
 
 HINTS: tuple[Hint, ...] = (
@@ -148,7 +148,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.noted is Toward.DATA,
     ),
     Hint(
-        name="unpacked shape",
+        name=UNPACKED,
         toward=Toward.DATA,
         weight=2,
         says="the shape is spelled with names among which this one is a batch or a length",
@@ -188,7 +188,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.noted is Toward.MODEL,
     ),
     Hint(
-        name="unpacked shape",
+        name=UNPACKED,
         toward=Toward.MODEL,
         says="the shape is spelled with names among which this one is heads, channels or a setting",
         example="n_experts, tokens, dim = x.shape",

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.interpreter.branch_tests import readable_tests
@@ -14,7 +15,7 @@ from triton_doctor.static.variability.notes.allocated_sizes import allocated_axe
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
 from triton_doctor.static.variability.values.dims import Dim, DimProduct
 from triton_doctor.static.variability.values.lattice import FEW, FIXED, AbstractNumber, Variability
-from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.program_point import ProgramPoint, end_of
 from triton_doctor.static.variability.values.tensors import axis_at
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
@@ -157,7 +158,21 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
                 continue
             if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
                 number = _bounded(interpreter, number, limit, point) or number
-    return number
+    return _limited_in_forward(interpreter, number, axis, point) if function.name == "backward" else number
+
+
+def _limited_in_forward(
+    interpreter: Interpreter, number: AbstractNumber, axis: Dim, point: ProgramPoint
+) -> AbstractNumber:
+    """Return the number, bounded by tests in forward of an autograd function, if `axis` is of what forward saved."""
+    frame = point.frame
+    owner, _, method = axis.root.function.rpartition(".")
+    if method != "forward" or owner != frame.function.class_name or axis.root.path != frame.module.path:
+        return number
+    forward = frame.module.functions.get(axis.root.function)
+    if forward is None or forward is frame.function or not forward.limits or frame.depth >= MOST_DEPTH:
+        return number
+    return _limited_elsewhere(interpreter, number, end_of(interpreter.frame(frame.module, forward, frame.depth + 1)))
 
 
 def _may_reach(limit: AssertedBound, point: ProgramPoint, readable: Collection[int]) -> bool:

@@ -55,7 +55,7 @@ class Origin:
     @property
     def is_attribute(self) -> bool:
         """Whether an object keeps it as an attribute: one of `self`, or `cache.offsets`."""
-        return self.weight and (self.function == "self" or "." in self.name)
+        return self.function == "self" or "." in self.name
 
     @property
     def known_rank(self) -> int | None:

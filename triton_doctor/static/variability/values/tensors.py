@@ -48,7 +48,7 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
     root = atom.root
     path, line = root.path, root.line
-    of_weight = partial(AxisContext, is_weight=root.weight, is_attribute=root.is_attribute)
+    of_weight = partial(AxisContext, is_weight=root.weight, is_attribute=root.weight and root.is_attribute)
     known = partial(of_weight, tensor=root.name, rank=root.rank, is_item=root.item)
     match atom:
         case Dim(_, position):
