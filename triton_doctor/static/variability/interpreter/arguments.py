@@ -121,7 +121,7 @@ def left_default(interpreter: Interpreter, symbol: SymbolicValue, frame: CallFra
     param = function.param(symbol.root.name)
     match param.default if param is not None else None:
         case Const(literal) if param is not None and type(literal) is int:
-            if interpreter.tests.passed(param, frame) == {literal}:
+            if interpreter.tests.passed(param, frame) == frozenset((literal,)):
                 known = FIXED._replace(literal=literal, low=literal, high=literal, is_integer=True)
                 return known._replace(trail=symbol.number.trail)
         case _:
