@@ -20,15 +20,15 @@ from triton_doctor.static.python.ir import (
     Const,
     DictExpr,
     Name,
-    Star,
     TupleExpr,
 )
 from triton_doctor.static.python.reaching_definitions import keeps_flag, reaching_definitions
+from triton_doctor.static.variability.interpreter.known_literals import passes_more
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE, METHODS, NEW
 from triton_doctor.static.variability.values.program_point import ProgramPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.python.function import BranchArm, Function, HostParam
@@ -62,6 +62,72 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
         param = function.param(name)
         answers.append(_is_passed_none(interpreter, param, point.frame) if param is not None else None)
     return _agreed(answers)
+
+
+def is_given_by_some(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | None:
+    """Return whether some caller gives `name` a value at `point` and none leaves it out; None if unknown.
+
+    `run(x, lengths=batch.lengths)` gives it: a caller that reads it from an object has it in some of its calls.
+    """
+    known = _opposite(is_none(interpreter, name, point))
+    if known is not None:
+        return known
+    frame = point.frame
+    found = reaching_definitions(frame.function, name, point.order, point.arms)
+    answers = [_gives(interpreter, one.value, ProgramPoint(frame, one.order, one.arms)) for one in found.bindings]
+    param = frame.function.param(name)
+    if not found.certain and param is not None:
+        answers.append(_is_given(interpreter, param, frame))
+    return _given_by_some(answers)
+
+
+def _given_by_some(answers: Collection[bool | None]) -> bool | None:
+    return False if False in answers else True in answers or None
+
+
+def _gives(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool | None:
+    match value:
+        case Attr():
+            return True
+        case Name(name):
+            key = ("gives", id(point.frame), name, point.order)
+            return interpreter.evaluations.guard(key, partial(is_given_by_some, interpreter, name, point), None)
+        case _:
+            return _opposite(is_none_there(interpreter, value, point))
+
+
+def _is_given(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if passed is None:
+            return _opposite(_by_default(param))
+        if isinstance(passed, partial) and passed.func == interpreter.value:
+            return _gives(interpreter, *passed.args)
+        return None
+    if param.variadic or frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
+        return None
+    key = ("given", id(frame.function), param.name)
+    ask = partial(_is_given_by_callers, interpreter, param, frame)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+
+
+def _is_given_by_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
+    called = interpreter.caller_arguments.called(frame.function)
+    if len(called) > MOST_CALLERS:
+        return None
+    answers: list[bool | None] = []
+    for caller, bound in called:
+        inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
+        point = ProgramPoint(inner, caller.site.order, caller.site.arms)
+        if param.name in bound:
+            answers.append(_gives(interpreter, bound[param.name], point))
+        else:
+            answers.append(None if passes_more(caller.site.call) else _opposite(_by_default(param)))
+    return _given_by_some(answers)
+
+
+def _opposite(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
 
 
 def _agreed(answers: Iterable[bool | None]) -> bool | None:
@@ -117,7 +183,7 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
         arg = bound.get(param.name)
         if arg is not None:
             answers.append(is_none_at_call(interpreter, arg, caller, frame))
-        elif any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords):
+        elif passes_more(call):
             answers.append(None)
         else:
             answers.append(_by_default(param))
