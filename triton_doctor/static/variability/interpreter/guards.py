@@ -10,7 +10,7 @@ from triton_doctor.static.python.ir import Attr, BinaryOp, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
-from triton_doctor.static.variability.interpreter.nullness import is_given_by_some, is_taken
+from triton_doctor.static.variability.interpreter.nullness import is_likely_given, is_taken
 from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
 from triton_doctor.static.variability.values.dims import Dim, DimProduct
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class _Callers(Enum):
-    """The callers for which a bound holds: those that the function is known to have, some that it likely has, none."""
+    """The callers for which a bound holds: all that are known; some, since what they give may be None; or none."""
 
     ALL = auto()
     SOME = auto()
@@ -106,7 +106,7 @@ def _bounded_callers(interpreter: Interpreter, name: str, limit: AssertedBound, 
     if not untaken:
         return _Callers.ALL
     is_given = limit.choices == (1,) and all(
-        arm.given is not None and is_given_by_some(interpreter, arm.given, before) for arm in untaken
+        arm.given is not None and is_likely_given(interpreter, arm.given, before) for arm in untaken
     )
     return _Callers.SOME if is_given else _Callers.NONE
 

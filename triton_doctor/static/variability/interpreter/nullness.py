@@ -26,9 +26,10 @@ from triton_doctor.static.python.reaching_definitions import keeps_flag, reachin
 from triton_doctor.static.variability.interpreter.known_literals import passes_more
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE, METHODS, NEW
 from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.values import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.python.function import BranchArm, Function, HostParam
@@ -64,70 +65,55 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
     return _agreed(answers)
 
 
-def is_given_by_some(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | None:
-    """Return whether some caller gives `name` a value at `point` and none leaves it out; None if unknown.
+def is_likely_given(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool:
+    """Return whether `name` is not None at `point`, or whatever the program passes for it is read from an object.
 
-    `run(x, lengths=batch.lengths)` gives it: a caller that reads it from an object has it in some of its calls.
+    `run(x, lengths=batch.lengths)`: a caller that passes it along has it in some of its calls.
     """
-    known = _opposite(is_none(interpreter, name, point))
+    known = is_none(interpreter, name, point)
     if known is not None:
-        return known
+        return not known
     frame = point.frame
     found = reaching_definitions(frame.function, name, point.order, point.arms)
-    answers = [_gives(interpreter, one.value, ProgramPoint(frame, one.order, one.arms)) for one in found.bindings]
+    if not all(_gives(interpreter, one.value, ProgramPoint(frame, one.order, one.arms)) for one in found.bindings):
+        return False
     param = frame.function.param(name)
-    if not found.certain and param is not None:
-        answers.append(_is_given(interpreter, param, frame))
-    return _given_by_some(answers)
+    return found.certain or (param is not None and _is_likely_passed(interpreter, param, frame))
 
 
-def _given_by_some(answers: Collection[bool | None]) -> bool | None:
-    return False if False in answers else True in answers or None
-
-
-def _gives(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool | None:
+def _gives(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool:
     match value:
-        case Attr():
-            return True
+        case Attr(base):  # what `forward` stores in its context may be a None that it was passed
+            return not isinstance(interpreter.value(base, point), Context)
         case Name(name):
-            key = ("gives", id(point.frame), name, point.order)
-            return interpreter.evaluations.guard(key, partial(is_given_by_some, interpreter, name, point), None)
+            key = ("likely given", id(point.frame), name, point.order)
+            return interpreter.evaluations.guard(key, partial(is_likely_given, interpreter, name, point), False)
         case _:
-            return _opposite(is_none_there(interpreter, value, point))
+            return is_none_there(interpreter, value, point) is False
 
 
-def _is_given(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
+def _is_likely_passed(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
     if frame.arguments is not None:
         passed = frame.arguments.get(param.name)
-        if passed is None:
-            return _opposite(_by_default(param))
-        if isinstance(passed, partial) and passed.func == interpreter.value:
-            return _gives(interpreter, *passed.args)
-        return None
+        is_promise = isinstance(passed, partial) and passed.func == interpreter.value
+        return _gives(interpreter, *passed.args) if is_promise else False
     if param.variadic or frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
-        return None
-    key = ("given", id(frame.function), param.name)
-    ask = partial(_is_given_by_callers, interpreter, param, frame)
-    return interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+        return False
+    key = ("likely passed", id(frame.function), param.name)
+    ask = partial(_is_likely_passed_by_callers, interpreter, param, frame)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=False, beyond_limit=False)
 
 
-def _is_given_by_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
+def _is_likely_passed_by_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
     called = interpreter.caller_arguments.called(frame.function)
-    if len(called) > MOST_CALLERS:
-        return None
-    answers: list[bool | None] = []
+    if not 0 < len(called) <= MOST_CALLERS:
+        return False
     for caller, bound in called:
         inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
         point = ProgramPoint(inner, caller.site.order, caller.site.arms)
-        if param.name in bound:
-            answers.append(_gives(interpreter, bound[param.name], point))
-        else:
-            answers.append(None if passes_more(caller.site.call) else _opposite(_by_default(param)))
-    return _given_by_some(answers)
-
-
-def _opposite(answer: bool | None) -> bool | None:
-    return None if answer is None else not answer
+        if param.name not in bound or not _gives(interpreter, bound[param.name], point):
+            return False
+    return True
 
 
 def _agreed(answers: Iterable[bool | None]) -> bool | None:
