@@ -95,8 +95,9 @@ def _gives(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool:
 def _is_likely_passed(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
     if frame.arguments is not None:
         passed = frame.arguments.get(param.name)
-        is_promise = isinstance(passed, partial) and passed.func == interpreter.value
-        return _gives(interpreter, *passed.args) if is_promise else False
+        if isinstance(passed, partial) and passed.func == interpreter.value:
+            return _gives(interpreter, *passed.args)
+        return False
     if param.variadic or frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
         return False
     key = ("likely passed", id(frame.function), param.name)
