@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.conditions import given_name
+from triton_doctor.static.python.ir import Call, Name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from triton_doctor.static.python.function import AssertedBound, BranchArm, BranchTest, Function
 
 
 def name_of_rank(tensor: str) -> str:
@@ -195,3 +199,27 @@ def _subject(node: ast.expr) -> tuple[str, int | None] | None:
             return name, axis
         case _:
             return None
+
+
+@cached_in_scan()
+def bounds_of_integers(function: Function) -> Mapping[str, tuple[AssertedBound, ...]]:
+    """Return the bounds in `function`, by name. A bound of `n` inside `if isinstance(n, int):` holds outside of it too.
+
+    What is no integer there is a symbolic size of a trace, for which Triton compiles nothing.
+    """
+    limits, tests = function.limits, function.text.contents.tests
+    if not limits or not function.holds(b"isinstance"):
+        return limits
+    return {
+        name: tuple(
+            limit._replace(arms=tuple(arm for arm in limit.arms if not _tests_integer(arm, tests, name)))
+            for limit in of_name
+        )
+        for name, of_name in limits.items()
+    }
+
+
+def _tests_integer(arm: BranchArm, tests: Mapping[int, BranchTest], name: str) -> bool:
+    """Return whether `arm` is exactly the test `isinstance(name, int)`."""
+    test = tests.get(arm.branch)
+    return arm.side == 0 and test is not None and test.test == Call(Name("isinstance"), (Name(name), Name("int")), ())
