@@ -97,6 +97,7 @@ class FlagTests:
         """Start without flags."""
         self._tests: dict[str, _HeldTest] = {}
         self._loops: dict[int, list[ast.stmt]] = {}
+        self._assigned: dict[int, frozenset[str]] = {}
 
     def assign(self, name: str, value: ast.expr, arms: tuple[BranchArm, ...]) -> None:
         """Record `name = value` inside `arms`."""
@@ -134,5 +135,8 @@ class FlagTests:
                 return test
 
     def _assigns(self, loop: int, names: frozenset[str]) -> bool:
-        parts = (part for statement in self._loops[loop] for part in ast.walk(statement))
-        return any(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in names for one in parts)
+        if loop not in self._assigned:
+            parts = (part for statement in self._loops[loop] for part in ast.walk(statement))
+            stored = (part for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+            self._assigned[loop] = frozenset(part.id for part in stored)
+        return not names.isdisjoint(self._assigned[loop])

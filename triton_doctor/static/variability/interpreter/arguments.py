@@ -35,6 +35,8 @@ from triton_doctor.static.variability.values.trace import CallerValues, Note
 from triton_doctor.static.variability.values.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.variability.hints.hint_weights import AppliedHint
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
@@ -118,15 +120,24 @@ def left_default(interpreter: Interpreter, symbol: SymbolicValue, frame: CallFra
     function = symbol.origin
     if function is None or symbol.held is not None or symbol.number.kind is not Variability.UNKNOWN:
         return None
-    param = function.param(symbol.root.name)
-    match param.default if param is not None else None:
-        case Const(literal) if param is not None and type(literal) is int:
-            if interpreter.tests.passed(param, frame) == frozenset((literal,)):
-                known = FIXED._replace(literal=literal, low=literal, high=literal, is_integer=True)
-                return known._replace(trail=symbol.number.trail)
-        case _:
-            pass
-    return None
+    param = _with_integer_default(function).get(symbol.root.name)
+    if param is None or not isinstance(param.default, Const):
+        return None
+    literal = param.default.value
+    if not isinstance(literal, int) or interpreter.tests.passed(param, frame) != frozenset((literal,)):
+        return None
+    known = FIXED._replace(literal=literal, low=literal, high=literal, is_integer=True)
+    return known._replace(trail=symbol.number.trail)
+
+
+@cached_in_scan()
+def _with_integer_default(function: Function) -> Mapping[str, HostParam]:
+    """Return the parameters of `function` that have an integer as default, by name."""
+    return {
+        param.name: param
+        for param in function.params
+        if isinstance(param.default, Const) and type(param.default.value) is int
+    }
 
 
 @cached_in_scan()
