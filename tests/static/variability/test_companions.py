@@ -145,28 +145,30 @@ def test_message_names_undecided_ones_that_are_sure_to_change_with_the_value(sou
     assert clause(findings_of(source)["A"]) == others
 
 
-NAMED_BY_THE_KERNEL = """\
+REPLACED_IN_THE_KERNEL = """\
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def scan(k, T: tl.constexpr, NT: tl.constexpr):
+def scan(k, offsets, T: tl.constexpr, NT: tl.constexpr, VARLEN: tl.constexpr):
+    if VARLEN:
+        T = tl.load(offsets + 1) - tl.load(offsets)
     tl.store(k, T + NT)
 
 
-def launch(k, offsets, head_first):
+def launch(k, u, offsets, head_first):
     if head_first:
-        B, H, T, K = k.shape
+        B, H, T, K, V = *k.shape, u.shape[-1]
     else:
-        B, T, H, K = k.shape
+        B, T, H, K, V = *k.shape, u.shape[-1]
     NT = triton.cdiv(T, 64) if offsets is None else offsets[-1].item()
-    scan[(1,)](k, T, NT)
+    scan[(1,)](k, offsets, T, NT, VARLEN=offsets is not None)
 """
 
 
-def test_message_names_what_varies_by_an_axis_that_only_the_name_of_the_parameter_decides() -> None:
-    found = findings_of(NAMED_BY_THE_KERNEL)
+def test_message_names_what_varies_by_an_axis_that_only_the_kernel_decides() -> None:
+    found = findings_of(REPLACED_IN_THE_KERNEL)
 
     assert clause(found["T"]) == "`NT` changes with it and recompiles the kernel too"
     assert clause(found["NT"]) == "`T` changes with it and recompiles the kernel too"
@@ -255,6 +257,40 @@ def test_removal_of_what_is_never_read_ends_no_compiles_while_another_changes() 
 
     assert found["B"].code == "TRD202"
     assert together(found["B"]) == "drop the annotation of `A`"
+
+
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [
+        pytest.param(
+            "min(limit, n_tokens)", "`B` is computed from the same size, and may change with it", id="an unknown cap"
+        ),
+        pytest.param(
+            "triton.cdiv(n_tokens * limit, min(limit, n_tokens))",
+            "`B` is computed from the same size, and may change with it",
+            id="a quotient that may cancel",
+        ),
+        pytest.param("min(limit, triton.next_power_of_2(n_tokens))", "", id="a power of two below an unknown cap"),
+        pytest.param("limit", "", id="another argument"),
+    ],
+)
+def test_message_says_of_what_is_undecided_that_it_is_computed_from_the_same_size(value: str, others: str) -> None:
+    source = f"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def work(x, A: tl.constexpr, B: tl.constexpr):
+    tl.store(x, A + B)
+
+
+def launch(x, limit):
+    n_tokens = x.shape[0]
+    work[(1,)](x, n_tokens, {value})
+"""
+
+    assert clause(findings_of(source)["A"]) == others
 
 
 TUNED = """\

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.launches.argument_positions import bind
-from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.ir import Call, Name, every_part, final_name
+from triton_doctor.static.variability.models.python import rounds_to_power
 from triton_doctor.static.variability.queries.derived_parameters import axes_of, followed_names
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters
@@ -52,6 +53,36 @@ def find_companions(project: Project, parameter: Parameter) -> tuple[Parameter, 
     return tuple(found)
 
 
+def find_possible_companions(project: Project, parameter: Parameter) -> tuple[Parameter, ...]:
+    """Return the undecided constexprs that are computed from the same size, and may change with it or not.
+
+    `min(limit, n)` changes while `n` is small. Sizes of blocks, and powers of two, are left out: they have few values.
+    """
+    own = parameter.worst
+    if own is None or own.kind is not Variability.PER_CALL or not own.number.trail:
+        return ()
+    certain = find_companions(project, parameter)
+    return tuple(
+        other
+        for other in _by_kernel(project).get(parameter.kernel.key, ())
+        if other.param.is_constexpr
+        and other.need != "block"
+        and not any(other is one for one in certain)
+        and any(
+            one.kind is Variability.UNKNOWN and one.launch is own.launch and _is_computed_from(one.number, own.number)
+            for one in other.sources
+        )
+    )
+
+
+def _is_computed_from(number: AbstractNumber, own: AbstractNumber) -> bool:
+    """Return whether `number` comes from where `own` does, through arithmetic that leaves more than powers of two."""
+    if number.size is not None or number.power or number.trail[:1] != own.trail[:1] or len(number.trail) == 1:
+        return False
+    exprs = (part for note in number.trail if note.expr is not None for part in every_part(note.expr))
+    return not any(isinstance(part, Call) and rounds_to_power(final_name(part.func)) for part in exprs)
+
+
 def describe_companions(project: Project, parameter: Parameter, *, named: tuple[str, ...] = ()) -> str:
     """Return the clause about other parameters that change with the value; else empty.
 
@@ -71,6 +102,9 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
     if keys:
         says = "changes with it and is" if len(keys) == 1 else "change with it and are"
         text += f"; {join_words(keys)} {says} in the autotune key"
+    if possible := [f"`{one.param.name}`" for one in find_possible_companions(project, parameter)]:
+        are = "is" if len(possible) == 1 else "are"
+        text += f"; {join_words(possible)} {are} computed from the same size, and may change with it"
     return text
 
 
