@@ -83,6 +83,12 @@ def together(finding: Finding) -> str:
         ),
         pytest.param(
             "n_rows, n_tokens, 64",
+            "n_rows, width = x.shape\n    n_tokens, other = y.shape\n    assert (n_rows, width) == (n_tokens, other)",
+            "`B` changes with it and recompiles the kernel too",
+            id="names of axes that a check requires to be equal",
+        ),
+        pytest.param(
+            "n_rows, n_tokens, 64",
             "n_rows, n_tokens = x.shape[0], y.shape[0]",
             "",
             id="an axis of another tensor",

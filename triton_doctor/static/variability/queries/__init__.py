@@ -16,7 +16,7 @@ Files, in reading order:
 - `launch_hints`, `kernel_hints`: hints from launches and kernels; the shared `Interpreter`.
 - `description`, `explain`: values in words, and all of a kernel.
 - `derived_parameters`, `companions`, `range_ends`: parameters that follow from others, vary with them, or must be
-  powers of two.
+  powers of two. `joint_remedies`: companions in words.
 - `tuning`, `configs`: autotune keys and configs.
 - `idle_code`: code that no program runs.
 - `kernel_factories`: kernels created inside functions. `timed_regions`: code that a clock measures.

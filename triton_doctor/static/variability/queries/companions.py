@@ -10,14 +10,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Call, Name, every_part, final_name
 from triton_doctor.static.variability.models.python import rounds_to_power
 from triton_doctor.static.variability.queries.derived_parameters import axes_of, followed_names
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters
-from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
 from triton_doctor.static.variability.values.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.static.variability.values.tensors import of_size
@@ -53,6 +51,16 @@ def find_companions(project: Project, parameter: Parameter) -> tuple[Parameter, 
     return tuple(found)
 
 
+def find_all(project: Project, parameter: Parameter) -> Sequence[Parameter]:
+    """Return the companions of `parameter` and what it follows from, in the order of the kernel."""
+    followed, found = followed_names(project, parameter), find_companions(project, parameter)
+    return [
+        one
+        for one in _by_kernel(project).get(parameter.kernel.key, ())
+        if any(one is other for other in found) or one.param.name in followed
+    ]
+
+
 def find_possible_companions(project: Project, parameter: Parameter) -> tuple[Parameter, ...]:
     """Return the undecided constexprs that are computed from the same size, and may change with it or not.
 
@@ -81,89 +89,6 @@ def _is_computed_from(number: AbstractNumber, own: AbstractNumber) -> bool:
         return False
     exprs = (part for note in number.trail if note.expr is not None for part in every_part(note.expr))
     return not any(isinstance(part, Call) and rounds_to_power(final_name(part.func)) for part in exprs)
-
-
-def describe_companions(project: Project, parameter: Parameter, *, named: tuple[str, ...] = ()) -> str:
-    """Return the clause about other parameters that change with the value; else empty.
-
-    `named` are names in the key that the message has said to change.
-    """
-    found = find_companions(project, parameter)
-    constexprs = [f"`{one.param.name}`" for one in found if one.param.is_constexpr]
-    keys = [
-        f"`{one.param.name}`"
-        for one in found
-        if not one.param.is_constexpr and one.param.name not in named and _is_tuned_for(project, one)
-    ]
-    text = ""
-    if constexprs:
-        says = "changes with it and recompiles" if len(constexprs) == 1 else "change with it and recompile"
-        text += f"; {join_words(constexprs)} {says} the kernel too"
-    if keys:
-        says = "changes with it and is" if len(keys) == 1 else "change with it and are"
-        text += f"; {join_words(keys)} {says} in the autotune key"
-    if possible := [f"`{one.param.name}`" for one in find_possible_companions(project, parameter)]:
-        are = "is" if len(possible) == 1 else "are"
-        text += f"; {join_words(possible)} {are} computed from the same size, and may change with it"
-    return text
-
-
-def advise_companions(project: Project, parameter: Parameter) -> str:
-    """Return what else must change before the remedy for `parameter` ends the compiles; else empty."""
-    remedies: dict[str, list[str]] = {}
-    for one in _together(project, parameter):
-        if one.param.is_constexpr:
-            remedies.setdefault(_remedy(one), []).append(f"`{one.param.name}`")
-    steps = [text.format(join_words(names)) for text, names in remedies.items()]
-    if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
-        steps.append(f"take {join_words(keys)} out of the autotune key")
-    if not steps:
-        return ""
-    *first, last = steps
-    return f"; to end the compiles, also {', '.join(first)}{', and ' if first else ''}{last}"
-
-
-def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
-    """Return the names in the autotune key that change with `parameter`, and that choose no configs."""
-    return tuple(
-        one.param.name
-        for one in _together(project, parameter)
-        if _is_tuned_for(project, one) and find_pruner(project, one.kernel, one.param.name) is None
-    )
-
-
-def _together(project: Project, parameter: Parameter) -> Sequence[Parameter]:
-    """Return the parameters that vary with it, and those it follows from, in the order of the kernel."""
-    followed, found = followed_names(project, parameter), find_companions(project, parameter)
-    return [
-        one
-        for one in _by_kernel(project).get(parameter.kernel.key, ())
-        if any(one is other for other in found) or one.param.name in followed
-    ]
-
-
-def _remedy(parameter: Parameter) -> str:
-    """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
-    if parameter.use == "unread":
-        return "remove {}, which the kernel never reads"
-    match parameter.need:
-        case None:
-            return "drop the annotation of {}"
-        case "block" if parameter.param.name in parameter.kernel.uses.blocks_only:
-            return "fix or round up {}, the size of a block"
-        case "block":
-            return "give the block that {} sizes a constexpr of its own"
-        case "unrolled":
-            return "drop the annotation of {} with a loop over `range`"
-        case "branch":
-            return "pass the outcome of the test of {} in its place"
-        case _:
-            return "limit the values of {}, needed while compiling"
-
-
-def _is_tuned_for(project: Project, parameter: Parameter) -> bool:
-    """Return whether each new value of the parameter starts a round of tuning."""
-    return any(one is parameter for one in varying_keys(project).get(parameter.kernel.key, ()))
 
 
 @cached_in_scan(most=1)
@@ -219,8 +144,8 @@ def _vary_together(interpreter: Interpreter, one: ParameterSource, other: Parame
         return _are_checked_equal(interpreter, one, left, right) or _come_from_one_axis(one, other)
     if one.number.trail and other.number.trail and one.number.trail[0] == other.number.trail[0]:
         return True
-    shared = (left | one.number.undecided_dims) & (right | other.number.undecided_dims)
-    return any(_varies(axis, one, other) for axis in shared)
+    left, right = left | one.number.undecided_dims, right | other.number.undecided_dims
+    return any(_varies(axis, one, other) for axis in left & right) or _are_checked_equal(interpreter, one, left, right)
 
 
 def _axes(number: AbstractNumber) -> frozenset[DimFactor]:
@@ -256,18 +181,23 @@ def _varies(axis: DimFactor, *sources: ParameterSource) -> bool:
 def _are_checked_equal(
     interpreter: Interpreter, source: ParameterSource, left: frozenset[DimFactor], right: frozenset[DimFactor]
 ) -> bool:
-    """Return whether the launching function checks that an axis of `left` equals one of `right`."""
-    function, module = source.launch.function, source.launch.module
-    for axis in left:
-        if isinstance(axis, Dim) and (axis.root.path, axis.root.function) == (module.path, function.qualname):
-            for check in interpreter.checks.of(function):
-                beside = check.beside(axis.root.name, axis.position, axis.root.rank)
-                if beside is not None and any(
-                    isinstance(one, Dim) and (one.root.name, one.position) == (beside.tensor, beside.position)
-                    for one in right
-                ):
-                    return True
-    return False
+    """Return whether the launching function checks that a varying axis of `left` equals one of `right`."""
+    function, path = source.launch.function, source.launch.module.path
+    own, others = (
+        [
+            axis
+            for axis in axes
+            if isinstance(axis, Dim) and (axis.root.path, axis.root.function) == (path, function.qualname)
+        ]
+        for axes in (left, right)
+    )
+    named = {(axis.root.name, axis.position) for axis in others}
+    return any(
+        check.beside(axis.root.name, axis.position, axis.root.rank) in named
+        for axis in own
+        if _varies(axis, source)
+        for check in interpreter.checks.of(function)
+    )
 
 
 def _come_from_one_axis(one: ParameterSource, other: ParameterSource) -> bool:
