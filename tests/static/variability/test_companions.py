@@ -191,18 +191,32 @@ def attend(q, A: tl.constexpr, B: tl.constexpr):
 
 
 def forward(q):
-    attend[(1,)](q, q.shape[1], q.shape[2])
+    size = q.shape[1]
+    attend[(1,)](q, size, {value})
 
 
 def call(x, lengths, tokens):
     forward(x.reshape(4, len(lengths) * len(tokens), len(lengths) + len(tokens), 64))
+
+
+def call_packed(x):
+    n_tokens, n_rows = x.shape[0], x.shape[1]
+    forward(x.reshape(4, n_tokens + n_rows, n_tokens + n_rows, 64))
 """
 
 
-def test_two_axes_of_one_tensor_are_not_said_to_change_together() -> None:
-    found = findings_of(UNFOLLOWED)
-
-    assert clause(found["A"]) == clause(found["B"]) == ""
+@pytest.mark.parametrize(
+    ("value", "others"),
+    [
+        pytest.param("q.shape[2]", "", id="another axis"),
+        pytest.param("triton.cdiv(q.shape[2], 64)", "", id="a quotient of another axis"),
+        pytest.param(
+            "triton.cdiv(size, 64)", "`B` changes with it and recompiles the kernel too", id="a quotient of this axis"
+        ),
+    ],
+)
+def test_axes_of_a_shape_that_is_not_followed_do_not_change_together(value: str, others: str) -> None:
+    assert clause(findings_of(UNFOLLOWED.format(value=value))["A"]) == others
 
 
 @pytest.mark.parametrize(

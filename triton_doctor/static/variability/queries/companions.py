@@ -21,7 +21,7 @@ from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.static.variability.values.tensors import of_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
@@ -137,11 +137,13 @@ def _vary_together(interpreter: Interpreter, one: ParameterSource, other: Parame
     if left and right:
         # Each is a product of axes that the launching function sees.
         shared = {axis for axis in (_common(a, b) for a in left for b in right) if axis is not None}
-        if shared:
-            return any(_varies(axis, one, other) for axis in shared)
-        if {axis.root for axis in left} & {axis.root for axis in right}:
+        if left <= shared or right <= shared or any(_varies(axis, one, other) for axis in shared):
+            return True
+        if {axis.root for axis in left - shared} & {axis.root for axis in right - shared}:
             return False  # two axes of one tensor
         return _are_checked_equal(interpreter, one, left, right) or _come_from_one_axis(one, other)
+    if _is_unfollowed(one, other):
+        return False
     if one.number.trail and other.number.trail and one.number.trail[0] == other.number.trail[0]:
         return True
     left, right = left | one.number.undecided_dims, right | other.number.undecided_dims
@@ -201,10 +203,25 @@ def _are_checked_equal(
 
 
 def _come_from_one_axis(one: ParameterSource, other: ParameterSource) -> bool:
-    """Return whether callers pass tensors that have an axis in common.
-
-    Several axes of one tensor of a caller in both are the sign of a shape that was not followed.
-    """
+    """Return whether callers pass tensors that have an axis in common."""
     shared = one.number.undecided_dims & other.number.undecided_dims
-    roots = Counter(axis.root for axis in shared)
-    return any(_varies(axis) for axis in shared) and max(roots.values()) == 1
+    return any(_varies(axis) for axis in shared) and _most_of_one_tensor(shared) == 1
+
+
+def _is_unfollowed(one: ParameterSource, other: ParameterSource) -> bool:
+    """Return whether one is of a shape that was not followed: an axis that may be any of several of a caller's tensor.
+
+    Then both depend on one axis only where the launching function computes them from one value.
+    """
+    sizes = [len(axes) for axes in (_axes(one.number), _axes(other.number)) if axes]
+    shared = one.number.undecided_dims & other.number.undecided_dims
+    if not sizes or _most_of_one_tensor(shared) <= max(sizes):
+        return False
+    function, path = one.launch.function, one.launch.module.path
+    lines = {(path, binding.line) for bindings in function.bindings.values() for binding in bindings}
+    return not any((note.path, note.line) in lines for note in set(one.number.trail) & set(other.number.trail))
+
+
+def _most_of_one_tensor(axes: Collection[DimFactor]) -> int:
+    """Return how many of `axes` are of the same tensor, at most."""
+    return max(Counter(axis.root for axis in axes).values(), default=0)
