@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import bind
-from triton_doctor.static.python.ir import BinaryOp, Call, Name, every_part, final_name
-from triton_doctor.static.variability.models.python import rounds_to_power
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.queries.derived_parameters import axes_of, followed_names
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
-from triton_doctor.static.variability.queries.parameter_uses import DIVISIONS
 from triton_doctor.static.variability.queries.parameters import parameters
 from triton_doctor.static.variability.values.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.values.lattice import Variability
@@ -60,42 +58,6 @@ def find_all(project: Project, parameter: Parameter) -> Sequence[Parameter]:
         for one in _by_kernel(project).get(parameter.kernel.key, ())
         if any(one is other for other in found) or one.param.name in followed
     ]
-
-
-def find_possible_companions(project: Project, parameter: Parameter) -> tuple[Parameter, ...]:
-    """Return the undecided constexprs that arithmetic computes from the same size, and that may change with it or not.
-
-    A quotient `pairs // tokens` may stay the same. What `min` cuts at an unknown limit mostly does, and sizes of blocks
-    and powers of two have few values: these are left out.
-    """
-    own = parameter.worst
-    if own is None or own.kind is not Variability.PER_CALL or not own.number.trail:
-        return ()
-    certain = find_companions(project, parameter)
-    return tuple(
-        other
-        for other in _by_kernel(project).get(parameter.kernel.key, ())
-        if other.param.is_constexpr
-        and other.need != "block"
-        and not any(other is one for one in certain)
-        and any(
-            one.kind is Variability.UNKNOWN and one.launch is own.launch and _is_computed_from(one, own.number)
-            for one in other.sources
-        )
-    )
-
-
-def _is_computed_from(source: ParameterSource, own: AbstractNumber) -> bool:
-    """Return whether `source` comes from where `own` does, through arithmetic that leaves more than a few values."""
-    number = source.number
-    if number.size is not None or number.power or number.trail[:1] != own.trail[:1]:
-        return False
-    exprs = (source.expr, *(note.expr for note in number.trail))
-    parts = [*every_part(*(expr for expr in exprs if expr is not None))]
-    called = {final_name(part.func) for part in parts if isinstance(part, Call)}
-    if "min" in called or any(map(rounds_to_power, called)):
-        return False
-    return not called.isdisjoint(DIVISIONS) or any(isinstance(part, BinaryOp) for part in parts)
 
 
 @cached_in_scan(most=1)

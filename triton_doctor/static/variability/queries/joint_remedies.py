@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner
-from triton_doctor.static.variability.queries.companions import find_all, find_companions, find_possible_companions
+from triton_doctor.static.variability.queries.companions import find_all, find_companions
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
     if keys:
         says = "changes with it and is" if len(keys) == 1 else "change with it and are"
         text += f"; {join_words(keys)} {says} in the autotune key"
-    if possible := [f"`{one.param.name}`" for one in find_possible_companions(project, parameter)]:
-        are = "is" if len(possible) == 1 else "are"
-        text += f"; {join_words(possible)} {are} computed from the same size, and may change with it"
     return text
 
 

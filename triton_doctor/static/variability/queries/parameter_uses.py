@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.project import LinkedLaunch, Project
 
-# Functions that divide and round up.
-DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
+_DIVISIONS = frozenset({"cdiv", "ceil_div", "ceildiv", "div_up", "div_ceil"})
 
 
 class ParameterUses:
@@ -100,7 +99,7 @@ def spanned_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
                 pending += factors
             case BinaryOp("//", (number, _)):
                 pending.append(number)
-            case Call(func, (number, _), ()) if final_name(func) in DIVISIONS:
+            case Call(func, (number, _), ()) if final_name(func) in _DIVISIONS:
                 pending.append(number)
             case factor:
                 yield factor
@@ -111,7 +110,7 @@ def divided_expressions(launch: LinkedLaunch) -> Iterator[Expr]:
     for size in grid_expressions(launch):
         for factor in size.operands if isinstance(size, BinaryOp) and size.op == "*" else (size,):
             match factor:
-                case Call(func, (number, _), ()) if final_name(func) in DIVISIONS:
+                case Call(func, (number, _), ()) if final_name(func) in _DIVISIONS:
                     yield number
 
 
