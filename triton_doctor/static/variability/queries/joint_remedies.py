@@ -36,7 +36,7 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
 
 
 def advise_companions(project: Project, parameter: Parameter) -> str:
-    """Return what else must change before the remedy for `parameter` ends the compiles; else empty."""
+    """Return what else must change, or compiles like `parameter` for each new size; else empty."""
     remedies: dict[str, list[str]] = {}
     for one in find_all(project, parameter):
         if one.param.is_constexpr:
@@ -47,7 +47,7 @@ def advise_companions(project: Project, parameter: Parameter) -> str:
     if not steps:
         return ""
     *first, last = steps
-    return f"; to end the compiles, also {', '.join(first)}{', and ' if first else ''}{last}"
+    return f"; what changes with it compiles too: also {', '.join(first)}{', and ' if first else ''}{last}"
 
 
 def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
