@@ -48,7 +48,7 @@ FOLLOWED = {
     ),
     "what changes with a constexpr changes with its remedy": Followed(
         "trd201_together",
-        "what changes with it compiles too: also drop the annotation of `half` with a loop over `range`",
+        "the kernel compiles for what changes with it too: also drop the annotation of `half` with a loop over `range`",
         (("n: tl.constexpr,", "n,"), ("half: tl.constexpr,", "half,"), ("tl.static_range(half)", "range(half)")),
         (3, 1),
     ),

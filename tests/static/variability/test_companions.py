@@ -54,7 +54,7 @@ def clause(finding: Finding) -> str:
 
 def together(finding: Finding) -> str:
     """The part of its advice about other parameters."""
-    return (finding.advice or "").partition("; what changes with it compiles too: also ")[2]
+    return (finding.advice or "").partition("; the kernel compiles for what changes with it too: also ")[2]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def advise_companions(project: Project, parameter: Parameter) -> str:
     if not steps:
         return ""
     *first, last = steps
-    return f"; what changes with it compiles too: also {', '.join(first)}{', and ' if first else ''}{last}"
+    said = f"{', '.join(first)}, and {last}" if first else last
+    return f"; the kernel compiles for what changes with it too: also {said}"
 
 
 def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
