@@ -289,4 +289,6 @@ class Function:
     @property
     def may_launch(self) -> bool:
         """Return whether its text may contain a launch."""
-        return self.holds(b"](") or (self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup(")))
+        if self.holds(b"](") or self.holds(b"] ("):
+            return True
+        return self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup("))
