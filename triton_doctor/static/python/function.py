@@ -104,7 +104,10 @@ class NoneTest(NamedTuple):
 
 
 class CallSite(NamedTuple):
-    """A call that may reach a function of the project. `span` is only set for calls without arguments."""
+    """A call that may reach a function of the project.
+
+    `span` is only set for calls without arguments, and where another call returns what is called: that of the other.
+    """
 
     call: Call
     order: int

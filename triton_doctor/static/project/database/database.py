@@ -25,8 +25,8 @@ from triton_doctor.static.project.database.roles import (
     subscripted_members,
     takes_all,
 )
-from triton_doctor.static.python.function_body import calls_subscript
 from triton_doctor.static.python.kernels import may_define_kernels
+from triton_doctor.static.python.launch_texts import calls_subscript
 from triton_doctor.static.python.parse import read_from_outline, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
