@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.sources.source_text import SourceText
 
+# How often a file has the name of a kernel that it defines and tunes, and does nothing else with.
+_DEFINED_AND_TUNED = 2
+
 
 def wrapped_by_jit(calls: Sequence[CallSite], source: SourceText, imports: Imports) -> dict[str, tuple[Expr, ...]]:
     """Return the functions that a later statement passes to jit: `fast = triton.jit(plain)`."""
@@ -34,22 +37,18 @@ def tuned_by_call(
 ) -> Mapping[str, Sequence[tuple[Expr, Span]]]:
     """Return the tuning of kernels that a later statement tunes: `plain = triton.autotune(...)(plain)`.
 
-    A kernel that has another name once it is tuned counts only if the file uses its own name for nothing else: it may
-    be launched without tuning too.
+    What stands in a branch does not count: a flag may leave the kernel as it is. Neither does a kernel that has another
+    name once it is tuned, if the file uses its own name for more: it may be launched without tuning, or tuned otherwise.
     """
-    found: dict[str, list[tuple[Expr, Span]]] = {}
-    renamed = set[str]()
+    found: dict[str, tuple[tuple[Expr, Span]]] = {}
     for site in calls if b"autotune(" in source.text else ():
         match site.call:
-            case Call(Call() as tuner, (Name(name),), ()) if (
-                decorator_name(tuner).rpartition(".")[2] == "autotune" and site.span
-            ):
-                found.setdefault(name, []).append((tuner, site.span))
-                if all(one.value != site.call for one in bindings.get(name, ())):
-                    renamed.add(name)
+            case Call(Call() as tuner, (Name(name),), ()) if not site.arms and site.span is not None:
+                is_renamed = all(one.value != site.call for one in bindings.get(name, ()))
+                if decorator_name(tuner).rpartition(".")[2] != "autotune":
+                    continue
+                if not is_renamed or len(re.findall(rf"\b{name}\b".encode(), source.text)) == _DEFINED_AND_TUNED:
+                    found[name] = ((tuner, site.span),)
             case _:
                 pass
-    for name in renamed:
-        if len(re.findall(rf"\b{name}\b".encode(), source.text)) > 1 + len(found[name]):
-            del found[name]
     return found
