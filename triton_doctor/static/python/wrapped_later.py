@@ -38,7 +38,7 @@ def tuned_by_call(
     """Return the tuning of kernels that a later statement tunes: `plain = triton.autotune(...)(plain)`.
 
     What stands in a branch does not count: a flag may leave the kernel as it is. Neither does a kernel that has another
-    name once it is tuned, if the file uses its own name for more: it may be launched without tuning, or tuned otherwise.
+    name once it is tuned, if the file uses its own name for more: it may be launched untuned, or tuned otherwise too.
     """
     found: dict[str, tuple[tuple[Expr, Span]]] = {}
     for site in calls if b"autotune(" in source.text else ():
