@@ -136,9 +136,15 @@ def _cpu_ticks(process: int | None) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+def _mapped_bytes() -> int:
+    """The address space of this process (man 5 proc_pid_statm): a parent with a GPU has mapped tens of GB."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
 def _work(course: Course, number: int, ends: float | None, folder: Path, line: Connection) -> None:
     """Run trials, and send for each None or its failure; a child of the driver."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    limit = _mapped_bytes() + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 1)

@@ -21,7 +21,10 @@ def prewarm(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TARGET", help="Compile for cuda:90, or hip:gfx942; may be repeated.", show_default="as recorded"
+            "--target",
+            metavar="TARGET",
+            help="Compile for cuda:90, or hip:gfx942; may be repeated.",
+            show_default="as recorded",
         ),
     ] = None,
     jobs: Annotated[

@@ -15,7 +15,8 @@ def run(
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Keep the recording: a file, or a folder.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="Compile for cuda:90, say, and run nothing: no GPU is needed.")
+        str | None,
+        typer.Option("--target", metavar="TARGET", help="Compile for cuda:90, say, and run nothing: no GPU is needed."),
     ] = None,
     max_compiles: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")

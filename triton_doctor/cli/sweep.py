@@ -37,7 +37,7 @@ def sweep(
         list[str] | None, typer.Option(metavar="NAME", help="A dimension that is a size of the model, not of a call.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="The GPU to pretend: cuda:90, or cuda:90,sms=132.")
+        str | None, typer.Option("--target", metavar="TARGET", help="The GPU to pretend: cuda:90, or cuda:90,sms=132.")
     ] = None,
     dry_unknown: Annotated[
         Unknown, typer.Option(help="Guess a value that only a GPU could give, or stop there.")
