@@ -8,8 +8,8 @@ from triton_doctor.static.python.function_body import LAUNCHING_METHODS
 
 # A called subscript, but not `table["key"](x)`, and not a Markdown link.
 _LAUNCH = re.compile(rb"\](?<![\"']\])\((?!https?:)")
-# `add[grid] (x)`, at the beginning of a statement: prose has a space there as well.
-_SPACED_LAUNCH = re.compile(rb"^[ \t]*(?:(?:\w+[ \t]*=[ \t]*)?[\w.]+\[[^\n]*)?\] \(", re.MULTILINE)
+# The line before the bracket of `add[grid] (x)`: it begins a statement, since prose has a space there as well.
+_BEFORE_SPACE = re.compile(rb"[ \t]*(?:(?:\w+[ \t]*=[ \t]*)?[\w.]+\[.*)?")
 _METHODS = tuple(f".{name}(".encode() for name in sorted(LAUNCHING_METHODS))
 
 
@@ -25,4 +25,10 @@ def may_launch(data: bytes) -> bool:
 
 
 def _calls_after_space(data: bytes) -> bool:
-    return b"] (" in data and _SPACED_LAUNCH.search(data) is not None
+    at = data.find(b"] (")
+    while at != -1:
+        if _BEFORE_SPACE.fullmatch(data, data.rfind(b"\n", 0, at) + 1, at):
+            return True
+        end = data.find(b"\n", at)  # what begins this line does not begin a launch further on in it
+        at = data.find(b"] (", end) if end != -1 else -1
+    return False
