@@ -31,6 +31,7 @@ from triton_doctor.static.python.function import (
 )
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, Unpacked
 from triton_doctor.static.python.lower import Lowering, annotation_word
+from triton_doctor.static.python.packed_rows import packed_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,6 +111,8 @@ class Body:
                 lowered = lower(value)
                 for target in targets:
                     self._assign(target, lowered, node.lineno)
+                if isinstance(value, ast.IfExp) and (packed := packed_row(value)) is not None:
+                    self._limit(packed, holds=True)
                 if len(targets) == 1 and isinstance(targets[0], ast.Name):
                     self._flags.assign(targets[0].id, value, self._arms)
             case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name("torch"), "_check"), args=[test, *_]) as value):
@@ -235,20 +238,18 @@ class Body:
     def _limit(self, test: ast.expr, *, holds: bool, raises: bool = False) -> None:
         """Record the bounds that `test` implies if it `holds`, or if it does not."""
         left = self._left if raises else None
-        for name, axis, high, choices, given, is_equal in limits_of(
-            self._flags.spell_out(test, self._arms), holds=holds
-        ):
+        spelled = self._flags.spell_out(test, self._arms)
+        for name, axis, high, choices, given, is_equal in limits_of(spelled, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
             arms = self._arms
             for one in given:
                 self._branches += 1
                 arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
-            limit = AssertedBound(axis, bound, choices, self._order, arms, left, is_equal)
-            self._limits.setdefault(name, []).append(limit)
+            limits = self._limits.setdefault(name, [])
+            limits.append(AssertedBound(axis, bound, choices, self._order, arms, left, is_equal))
         flag, is_none = decided_flag(test, holds=holds) if raises else (None, True)
-        name_of_flag = name_in_flag(flag) if flag is not None else None
-        if name_of_flag is not None:
-            self._none_tests.setdefault(name_of_flag, []).append(NoneTest(is_none, self._order, self._arms))
+        if flag is not None and (tested := name_in_flag(flag)) is not None:
+            self._none_tests.setdefault(tested, []).append(NoneTest(is_none, self._order, self._arms))
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _WRAPS = frozenset("partial compile disable staticmethod allow_in_graph cache lru_cache".split())
 # Functions that call their first argument with the others (torch 2.13 utils/checkpoint.py).
 _RUNS = frozenset({"checkpoint"})
-# The context of a value that is bound or passed.
-_BEFORE = re.compile(rb"(?<==)|(?<== )|(?<=\()|(?<=else )")
+# The context of a value that is bound or passed; on a line of its own, before a closing parenthesis.
+_BEFORE = re.compile(rb"(?<==)|(?<== )|(?<=\()|(?<=else )|(?<=[ \t])(?=\w+\s*\n\s*\))")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])(?!\s*[(.\[=:])")
 
 

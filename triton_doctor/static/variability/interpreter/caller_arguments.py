@@ -9,14 +9,12 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hint_weights import common_hints
-from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.interpreter.arguments import argument_value, default_point, number_of
 from triton_doctor.static.variability.interpreter.autograd import differentiated
 from triton_doctor.static.variability.interpreter.axes import checked_size
 from triton_doctor.static.variability.interpreter.caller_queries import LENGTH, VALUE, Query, item_at, part_of
-from triton_doctor.static.variability.interpreter.guards import apply_axis_bounds
+from triton_doctor.static.variability.interpreter.guards import apply_axis_bounds, hint_one
 from triton_doctor.static.variability.values import tensors, views
 from triton_doctor.static.variability.values.lattice import (
     UNKNOWN,
@@ -156,7 +154,7 @@ class CallerArguments:
             number.literal == 1 or number.one_for_some_caller for number in found
         ):
             # One caller has a single item; the others are unknown, and may have more.
-            return _hint_one(UNKNOWN._replace(trail=found[0].trail), function)
+            return hint_one(UNKNOWN._replace(trail=found[0].trail), function)
         if found and ".<locals>." in function.qualname:
             # A nested function is called by its outer function, which knows its own arguments there.
             return min(found, key=data_margin)
@@ -283,16 +281,10 @@ class CallerArguments:
             chosen = choice(numbers)
             if query.kind != "value" and not all(one.literal == 1 for one in numbers):
                 # `if x.dim() == 3: x = x.unsqueeze(0)`: this caller has one item, whatever others have.
-                chosen = _hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
+                chosen = hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
             yield chosen.with_step(note)
 
 
 def _is_written(found: list[AbstractNumber]) -> bool:
     """Return whether all callers pass literals."""
     return all(number.kind is Variability.FIXED for number in found)
-
-
-def _hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
-    """Return `number`, an axis of an argument of `function`, with the hint that some caller has one item along it."""
-    hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
-    return number.add_hints(hints)._replace(one_for_some_caller=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import Attr, BinaryOp, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.interpreter.nullness import is_taken
+from triton_doctor.static.variability.hints.axis_context import AxisContext
+from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.interpreter.nullness import is_likely_given, is_taken
 from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
 from triton_doctor.static.variability.values.dims import Dim, DimProduct
-from triton_doctor.static.variability.values.lattice import FEW, FIXED, AbstractNumber, Variability
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.values.program_point import ProgramPoint
 from triton_doctor.static.variability.values.tensors import axis_at
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
@@ -19,7 +22,7 @@ from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.python.function import AssertedBound
+    from triton_doctor.static.python.function import AssertedBound, BranchArm, Function
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.dims import DimFactor
@@ -27,11 +30,19 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values.values import Value
 
 
+class _Callers(Enum):
+    """The callers for which a bound holds: all that are known; some, since what they give may be None; or none."""
+
+    ALL = auto()
+    SOME = auto()
+    NONE = auto()
+
+
 def apply_bounds(interpreter: Interpreter, value: Value, name: str, point: ProgramPoint) -> Value:
     """Return the value of `name`, bounded by the tests before `point`."""
     if name in point.frame.function.limits:
-        for limit in _limits(interpreter, name, None, point):
-            value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point) or value
+        for limit, callers in _limits(interpreter, name, None, point):
+            value = _bounded(interpreter, interpreter.as_number(value, point.frame), limit, point, callers) or value
     return _limited_elsewhere(interpreter, value, point) if isinstance(value, AbstractNumber) else value
 
 
@@ -46,13 +57,13 @@ def apply_axis_bounds(
     function = point.frame.function
     if not function.limits:
         return axis
-    for limit in _limits(interpreter, name, position, point):
-        axis = _bounded(interpreter, axis, limit, point) or axis
+    for limit, callers in _limits(interpreter, name, position, point):
+        axis = _bounded(interpreter, axis, limit, point, callers) or axis
     for names in (named_axes(function, name), allocated_axes(function, name)):
         own = names[position] if -len(names) <= position < len(names) else ""
         if own and len(function.bindings.get(own, ())) <= 1:
-            for limit in _limits(interpreter, own, None, point):
-                axis = _bounded(interpreter, axis, limit, point) or axis
+            for limit, callers in _limits(interpreter, own, None, point):
+                axis = _bounded(interpreter, axis, limit, point, callers) or axis
     return _limited_elsewhere(interpreter, axis, point)
 
 
@@ -67,46 +78,55 @@ def apply_item_bounds(
             return value
 
 
-def _limits(interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint) -> Iterator[AssertedBound]:
-    """Yield the bounds of `name` since its last binding that hold at `point`."""
+def _limits(
+    interpreter: Interpreter, name: str, axis: int | None, point: ProgramPoint
+) -> Iterator[tuple[AssertedBound, _Callers]]:
+    """Yield the bounds of `name` since its last binding that hold at `point`, and for which callers."""
     function = point.frame.function
     limits = function.limits.get(name)
     if limits:
         bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
         for limit in limits:
-            if limit.axis == axis and bound < limit.order and _holds(interpreter, name, limit, point):
-                yield limit
+            if limit.axis == axis and bound < limit.order:
+                callers = _bounded_callers(interpreter, name, limit, point)
+                if callers is not _Callers.NONE:
+                    yield limit, callers
 
 
-def _holds(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Return whether `limit`, a bound of `name`, holds at `point`.
+def _bounded_callers(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> _Callers:
+    """Return the callers for which `limit`, a bound of `name`, holds at `point`.
 
-    `if x is not None: assert x.shape[0] == 1` holds after the branch too: there `x` is None or has passed.
+    `if x is not None: assert x.shape[0] == 1` holds after the branch too: there `x` is None or has passed. `if lengths
+    is not None: assert batch == 1` leaves one item to the callers that give lengths.
     """
-    return limit.order < point.order and _reaches(interpreter, name, limit, point)
+    if limit.order >= point.order:
+        return _Callers.NONE
+    before = ProgramPoint(point.frame, limit.order, point.arms)
+    untaken = [arm for arm in _further_arms(name, limit, point) if not is_taken(interpreter, arm, before)]
+    if not untaken:
+        return _Callers.ALL
+    is_given = limit.choices == (1,) and all(
+        arm.given is not None and is_likely_given(interpreter, arm.given, before) for arm in untaken
+    )
+    return _Callers.SOME if is_given else _Callers.NONE
 
 
-def _reaches(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Return whether every path to `point` executes the test `limit` of `name`.
+def _further_arms(name: str, limit: AssertedBound, point: ProgramPoint) -> Iterator[BranchArm]:
+    """Yield the arms around the test `limit` of `name` that are not around `point`.
 
-    Arms that only test this `name` for None are ignored; arms that test other names for None count if they are known to
-    be taken.
+    Arms that only test this `name` for None are left out.
     """
-    own = set(point.arms)
     for arm in limit.arms:
-        if arm in own or (limit.axis is not None and name and arm.given == name):
-            continue
-        before = ProgramPoint(point.frame, limit.order, point.arms)
-        if not is_taken(interpreter, arm, before):
-            return False
-    return True
+        if arm not in point.arms and not (limit.axis is not None and name and arm.given == name):
+            yield arm
 
 
 def _will_hold(interpreter: Interpreter, name: str, limit: AssertedBound, point: ProgramPoint) -> bool:
     """Return whether the function, once at `point`, fails later unless `limit` holds."""
     if limit.left is None or not limit.left < point.order < limit.order:
         return False
-    return _reaches(interpreter, name, limit, point)
+    before = ProgramPoint(point.frame, limit.order, point.arms)
+    return all(is_taken(interpreter, arm, before) for arm in _further_arms(name, limit, point))
 
 
 def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
@@ -127,8 +147,10 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             tested = interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
             if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
                 continue
-            if _holds(interpreter, own, limit, point) or _will_hold(interpreter, own, limit, point):
-                number = _bounded(interpreter, number, limit, point) or number
+            will_hold = limit.order >= point.order and _will_hold(interpreter, own, limit, point)
+            callers = _Callers.ALL if will_hold else _bounded_callers(interpreter, own, limit, point)
+            if callers is not _Callers.NONE:
+                number = _bounded(interpreter, number, limit, point, callers) or number
     return number
 
 
@@ -174,9 +196,16 @@ def _tested_axis(interpreter: Interpreter, name: str, limit: AssertedBound, fram
 
 
 def _bounded(
-    interpreter: Interpreter, number: AbstractNumber, limit: AssertedBound, point: ProgramPoint
+    interpreter: Interpreter, number: AbstractNumber, limit: AssertedBound, point: ProgramPoint, callers: _Callers
 ) -> AbstractNumber | None:
-    """Return the number bounded by `limit`; None if that is nothing new."""
+    """Return the number bounded by `limit`, which holds for `callers`; None if that is nothing new.
+
+    With one item for some callers, and as many as the data has for others, it is undecided.
+    """
+    if callers is _Callers.SOME:
+        undecided = UNKNOWN._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+        varies = number.decide() in (Variability.PER_CALL, Variability.UNKNOWN)
+        return hint_one(undecided, point.frame.function) if varies else None
     if len(limit.choices) == 1:
         (literal,) = limit.choices
         return FIXED._replace(
@@ -220,3 +249,9 @@ def _high(interpreter: Interpreter, limit: AssertedBound, frame: CallFrame) -> A
         if known is not None:
             frame.values[kept] = known
     return known if isinstance(known, AbstractNumber) else None
+
+
+def hint_one(number: AbstractNumber, function: Function) -> AbstractNumber:
+    """Return `number`, an axis of an argument of `function`, with the hint that some caller has one item along it."""
+    hints = apply_hints(AxisContext(is_one_for_some_caller=True), function.path, function.line)
+    return number.add_hints(hints)._replace(one_for_some_caller=True)

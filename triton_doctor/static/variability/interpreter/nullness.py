@@ -20,12 +20,13 @@ from triton_doctor.static.python.ir import (
     Const,
     DictExpr,
     Name,
-    Star,
     TupleExpr,
 )
 from triton_doctor.static.python.reaching_definitions import keeps_flag, reaching_definitions
+from triton_doctor.static.variability.interpreter.known_literals import passes_more
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE, METHODS, NEW
 from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.values import Context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +63,58 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
         param = function.param(name)
         answers.append(_is_passed_none(interpreter, param, point.frame) if param is not None else None)
     return _agreed(answers)
+
+
+def is_likely_given(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool:
+    """Return whether `name` is not None at `point`, or whatever the program passes for it is read from an object.
+
+    `run(x, lengths=batch.lengths)`: a caller that passes it along has it in some of its calls.
+    """
+    known = is_none(interpreter, name, point)
+    if known is not None:
+        return not known
+    frame = point.frame
+    found = reaching_definitions(frame.function, name, point.order, point.arms)
+    if not all(_gives(interpreter, one.value, ProgramPoint(frame, one.order, one.arms)) for one in found.bindings):
+        return False
+    param = frame.function.param(name)
+    return found.certain or (param is not None and _is_likely_passed(interpreter, param, frame))
+
+
+def _gives(interpreter: Interpreter, value: Expr, point: ProgramPoint) -> bool:
+    match value:
+        case Attr(base):  # what `forward` stores in its context may be a None that it was passed
+            return not isinstance(interpreter.value(base, point), Context)
+        case Name(name):
+            key = ("likely given", id(point.frame), name, point.order)
+            return interpreter.evaluations.guard(key, partial(is_likely_given, interpreter, name, point), False)
+        case _:
+            return is_none_there(interpreter, value, point) is False
+
+
+def _is_likely_passed(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
+    if frame.arguments is not None:
+        passed = frame.arguments.get(param.name)
+        if isinstance(passed, partial) and passed.func == interpreter.value:
+            return _gives(interpreter, *passed.args)
+        return False
+    if param.variadic or frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
+        return False
+    key = ("likely passed", id(frame.function), param.name)
+    ask = partial(_is_likely_passed_by_callers, interpreter, param, frame)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=False, beyond_limit=False)
+
+
+def _is_likely_passed_by_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
+    called = interpreter.caller_arguments.called(frame.function)
+    if not 0 < len(called) <= MOST_CALLERS:
+        return False
+    for caller, bound in called:
+        inner = interpreter.frame(caller.module, caller.function, frame.depth + 1)
+        point = ProgramPoint(inner, caller.site.order, caller.site.arms)
+        if param.name not in bound or not _gives(interpreter, bound[param.name], point):
+            return False
+    return True
 
 
 def _agreed(answers: Iterable[bool | None]) -> bool | None:
@@ -117,7 +170,7 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
         arg = bound.get(param.name)
         if arg is not None:
             answers.append(is_none_at_call(interpreter, arg, caller, frame))
-        elif any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords):
+        elif passes_more(call):
             answers.append(None)
         else:
             answers.append(_by_default(param))

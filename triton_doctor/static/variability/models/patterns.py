@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.variability.values import tensors, views
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber
-from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor, Union, either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import Value
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
 _OPEN = "..."
@@ -31,20 +32,47 @@ def is_pattern_call(name: str, call: Call) -> bool:
             return False
 
 
-def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor | None:
-    """Return the result of a call with a pattern; None for other arguments or an open group."""
+def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value | None:
+    """Return the result of a call with a pattern; None for other arguments or an open group.
+
+    Of a tensor that one of several assignments leaves unknown, the pattern still gives the axes of one item.
+    """
     value = interpreter.value(call.args[0], point)
     assert isinstance(call.args[1], Const)
     before, _, after = str(call.args[1].value).partition("->")
-    if not isinstance(value, Tensor | SymbolicValue) or "(..." in before.replace(" ", ""):
+    if "(..." in before.replace(" ", ""):
         return None
     lengths = {name: interpreter.number(size, point) for name, size in call.keywords if name is not None}
-    open_axes = _name_axes(interpreter, value, _groups(before), lengths, point)
+    groups = _groups(before), _groups(after)
+    options = value.options if isinstance(value, Union) else (value,)
+    found = [
+        _rearranged(interpreter, option, *groups, {**lengths}, point)
+        for option in options
+        if isinstance(option, Tensor | SymbolicValue)
+    ]
+    known = [one for one in found if one is not None]
+    if not known or len(known) < len(found):
+        return None
+    if len(found) < len(options) and [_OPEN] not in groups[1]:
+        known.append(Tensor(front=tuple(_length(group, lengths, None) for group in groups[1])))
+    return either(known)
+
+
+def _rearranged(
+    interpreter: Interpreter,
+    value: Tensor | SymbolicValue,
+    before: Sequence[Sequence[str]],
+    after: Sequence[Sequence[str]],
+    lengths: dict[str, AbstractNumber],
+    point: ProgramPoint,
+) -> Tensor | None:
+    """Return `value` with the axes `before` as those `after`; None for an open group."""
+    open_axes = _name_axes(interpreter, value, before, lengths, point)
     front: list[AbstractNumber] = []
     back: list[AbstractNumber] = []
     row = front
-    for group in _groups(after):
-        if group == [_OPEN]:
+    for group in after:
+        if list(group) == [_OPEN]:
             if open_axes is None:
                 return None
             row = back
