@@ -46,6 +46,12 @@ FOLLOWED = {
         (6, 2),
         said=1,
     ),
+    "what changes with a constexpr changes with its remedy": Followed(
+        "trd201_together",
+        "the kernel compiles for what changes with it too: also drop the annotation of `half` with a loop over `range`",
+        (("n: tl.constexpr,", "n,"), ("half: tl.constexpr,", "half,"), ("tl.static_range(half)", "range(half)")),
+        (3, 1),
+    ),
     "a parameter that is never read is removed": Followed(
         "trd202", "remove `total`", (("total: tl.constexpr, ", ""), ("total=len(requests), ", "")), (3, 1)
     ),

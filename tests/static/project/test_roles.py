@@ -9,8 +9,8 @@ import pytest
 
 from triton_doctor.static.environment.read_python import python_may_set, read_setter
 from triton_doctor.static.project.database.roles import Role, role_of
-from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
+from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
 from triton_doctor.static.python.parse import read_module
 
 FOLDERS = ("kernels", "seeds", "truth", "projects", "environments")
@@ -25,6 +25,8 @@ SPELLINGS = {
     "a kernel with a bare constexpr": "from lib import auto, constexpr\n@auto\ndef f(x, n: constexpr): pass",
     "a launch": "def f(k, x):\n    k[(1,)](x)",
     "a launch on lines of its own": "def f(k, x):\n    k[\n        (1,)\n    ](\n        x\n    )",
+    "a launch with a space": "def f(k, x):\n    k[(1,)] (x)",
+    "a launch with a space, on lines of its own": "def f(k, x):\n    k[\n        (1,)\n    ] (x)",
     "a launch by `run`": "def f(k, x):\n    k.run(x, grid=(1,))",
     "a launch by `warmup`": "def f(k, x):\n    k.warmup(x, grid=(1,))",
     "a variable": "import os\nos.environ['TRITON_INTERPRET'] = '1'",
@@ -50,7 +52,7 @@ def test_filters_accept_all_that_their_readers_read() -> None:
         if launches:
             read["launches"] += 1
             assert may_launch(source), name
-            assert LAUNCH in source or any(launch.method for launch in launches), name
+            assert calls_subscript(source) or any(launch.method for launch in launches), name
         if read_setter("module.py", source).settings:
             read["settings"] += 1
             assert python_may_set(source), name

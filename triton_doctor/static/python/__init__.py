@@ -30,7 +30,9 @@ Files, in reading order:
   in them.
 - `lower`, `imports`, `printing`: expressions from syntax, full names, and back to text.
 - `reaching_definitions`: the assignments in force at an event.
-- `kernels`, `decorators`: which functions are kernels, and what their decorators say.
+- `kernels`, `decorators`: which functions are kernels, and what their decorators say. `wrapped_later`: kernels that
+  statements after a definition make or tune.
+- `launch_texts`: which texts may hold a launch.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
 - `plain_parameters`, `steering`: further uses, computed only for fixes.
 - `trace`, `step`, `located`: the steps of a program.

@@ -104,7 +104,10 @@ class NoneTest(NamedTuple):
 
 
 class CallSite(NamedTuple):
-    """A call that may reach a function of the project. `span` is only set for calls without arguments."""
+    """A call that may reach a function of the project.
+
+    `span` is only set for calls without arguments, and where another call returns what is called: that of the other.
+    """
 
     call: Call
     order: int
@@ -289,4 +292,6 @@ class Function:
     @property
     def may_launch(self) -> bool:
         """Return whether its text may contain a launch."""
-        return self.holds(b"](") or (self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup(")))
+        if self.holds(b"](") or self.holds(b"] ("):
+            return True
+        return self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup("))

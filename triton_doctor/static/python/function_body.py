@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.bounds import limits_of
@@ -39,18 +38,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.sources.source_text import SourceText
 
-_LAUNCHING_METHODS = frozenset({"run", "warmup"})
-# Part of the text of every launch, except of a launch by a method.
-LAUNCH = b"]("
-# A called subscript, but not `table["key"](x)`, and not a Markdown link.
-_LAUNCH_TEXT = re.compile(rb"\](?<![\"']\])\((?!https?:)")
-_METHOD_TEXTS = tuple(f".{name}(".encode() for name in sorted(_LAUNCHING_METHODS))
-
-
-def may_launch(data: bytes) -> bool:
-    """Return whether a file that holds `data` may contain something that `Body` reads as a launch."""
-    by_method = b"grid" in data and any(text in data for text in _METHOD_TEXTS)
-    return by_method or (LAUNCH in data and _LAUNCH_TEXT.search(data) is not None)
+LAUNCHING_METHODS = frozenset({"run", "warmup"})
 
 
 class Body:
@@ -268,7 +256,7 @@ class Body:
         # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
         if isinstance(call.func, Subscript) and not isinstance(call.func.key, Const):
             self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
-        elif isinstance(func, ast.Attribute) and func.attr in _LAUNCHING_METHODS:
+        elif isinstance(func, ast.Attribute) and func.attr in LAUNCHING_METHODS:
             assert isinstance(call.func, Attr)
             grid = next((value for name, value in call.keywords if name == "grid"), None)
             if grid is not None:
@@ -277,7 +265,8 @@ class Body:
             for name, value in call.keywords:
                 if name is not None:
                     self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno))
-        span = None if node.args or node.keywords else self._source.span(node)
+        spanned = func if isinstance(func, ast.Call) else None if node.args or node.keywords else node
+        span = None if spanned is None else self._source.span(spanned)
         self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))
 
     def _launch(self, node: ast.Call, call: Call, *, kernel: Expr, grid: Expr, method: str | None) -> None:

@@ -15,8 +15,9 @@ from triton_doctor.static.python.lower import annotation_word, lower_alone
 from triton_doctor.static.python.module import Kernel, Param
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from triton_doctor.finding import Span
     from triton_doctor.static.python.functions import Definition, ModuleTree
     from triton_doctor.static.python.imports import Imports
     from triton_doctor.static.python.ir import TupleExpr
@@ -75,8 +76,12 @@ def read_kernel(
     path: str,
     qualname: str,
     lists: Mapping[str, TupleExpr],
+    tuned: Sequence[tuple[Expr, Span]] = (),
 ) -> Kernel:
-    """Return the kernel of `tree` with the header of `node`. `lists` are the module's lists by name."""
+    """Return the kernel of `tree` with the header of `node`.
+
+    `lists` are the module's lists by name. `tuned` are the calls that tune it later: `fast = autotune(...)(plain)`.
+    """
     source = tree.source
     jit = next((decorator for decorator in decorators if is_jit(decorator, imports)), None)
     params = tuple(_params(node.args, imports, source))
@@ -86,13 +91,13 @@ def read_kernel(
     spans = [source.span(decorator) for decorator in node.decorator_list]
     if len(spans) < len(decorators):
         spans += [text.uses.span] * (len(decorators) - len(spans))
-    placed = list(zip(decorators, spans, strict=True))
+    placed = [*tuned, *zip(decorators, spans, strict=True)]
     return Kernel(
         name=node.name,
         qualname=qualname,
         path=path,
         params=params,
-        decorators=tuple(decorator_name(decorator) for decorator in decorators),
+        decorators=tuple(decorator_name(decorator) for decorator, _ in placed),
         heuristics=tuple(heuristics(placed)),
         autotune=autotune(placed, imports, lists),
         do_not_specialize=read_listed_params(jit, "do_not_specialize", params),

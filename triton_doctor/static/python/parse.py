@@ -21,17 +21,20 @@ from triton_doctor.static.python.functions import (
     read_contents,
 )
 from triton_doctor.static.python.imports import Imports, import_statements
-from triton_doctor.static.python.ir import Expr, Name, Subscript, TupleExpr
-from triton_doctor.static.python.kernels import is_jit, is_kernel, read_kernel
+from triton_doctor.static.python.ir import Expr, Subscript, TupleExpr
+from triton_doctor.static.python.kernels import is_kernel, read_kernel
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
 from triton_doctor.static.python.outline import outline
 from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
 from triton_doctor.static.python.trace import Trace
+from triton_doctor.static.python.wrapped_later import tuned_by_call, wrapped_by_jit
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from triton_doctor.finding import Span
 
 
 def read_module(path: str, source: bytes) -> Module:
@@ -88,6 +91,7 @@ class _ModuleReader:
         self._taken: dict[str, int] = {}
         self._for_main: frozenset[int] = frozenset()
         self._lists: dict[str, TupleExpr] = {}
+        self._tuned: Mapping[str, Sequence[tuple[Expr, Span]]] = {}
 
     def module(self) -> Module:
         body = self._top_level()
@@ -98,7 +102,8 @@ class _ModuleReader:
             for name, (first, *others) in contents.bindings.items()
             if not others and isinstance(value := first.value, TupleExpr)
         }
-        wrapped = self._wrapped_by_jit(body)
+        wrapped = wrapped_by_jit(body.calls, self._source, self._imports)
+        self._tuned = tuned_by_call(body.calls, contents.bindings, self._source)
         for statements in self._tree.pieces():
             self._nested(definitions(statements), prefix="", class_name=None, parent="<module>", wrapped=wrapped)
             del statements  # release it before the next piece is parsed
@@ -179,10 +184,7 @@ class _ModuleReader:
     ) -> None:
         qualname = self._unique(qualname)
         if isinstance(node, ast.FunctionDef) and is_kernel(node, decorators, self._imports, path=self._path):
-            kernel = read_kernel(
-                node, decorators, self._imports, self._tree, path=self._path, qualname=qualname, lists=self._lists
-            )
-            self._kernels.append(kernel)
+            self._kernels.append(self._kernel(node, decorators, qualname))
             return
         text = FunctionText(self._tree, node)
         nested: Iterable[tuple[Nested, tuple[Expr, ...]]] = ()
@@ -191,7 +193,7 @@ class _ModuleReader:
         if (self._tree.has_whole(node) and text.holds(b"](")) or text.holds(b"jit("):
             body = read_contents(self._tree.whole(node), self._source)
             text = FunctionText(self._tree, node, body.contents())
-            nested, wrapped = body.nested, self._wrapped_by_jit(body)
+            nested, wrapped = body.nested, wrapped_by_jit(body.calls, self._source, self._imports)
             body.release()
         elif text.defines_more():
             nested = definitions(self._tree.whole(node).body)
@@ -209,14 +211,17 @@ class _ModuleReader:
         )
         self._nested(nested, prefix=f"{qualname}.<locals>.", class_name=None, parent=qualname, wrapped=wrapped)
 
-    def _wrapped_by_jit(self, body: Body) -> dict[str, tuple[Expr, ...]]:
-        """Return the functions that a later statement passes to jit: `fast = triton.jit(plain)`."""
-        wrapped: dict[str, tuple[Expr, ...]] = {}
-        for site in body.calls if b"jit(" in self._source.text else ():
-            call = site.call
-            if call.args and isinstance(call.args[0], Name) and is_jit(call.func, self._imports):
-                wrapped[call.args[0].id] = (call.func,)
-        return wrapped
+    def _kernel(self, node: ast.FunctionDef, decorators: tuple[Expr, ...], qualname: str) -> Kernel:
+        return read_kernel(
+            node,
+            decorators,
+            self._imports,
+            self._tree,
+            path=self._path,
+            qualname=qualname,
+            lists=self._lists,
+            tuned=self._tuned.get(qualname, ()),
+        )
 
     def _unique(self, qualname: str) -> str:
         """Return a unique name, so that two definitions of one name (in two arms of an `if`) are both kept."""

@@ -17,6 +17,7 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.configs import describe_configs
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.joint_remedies import describe_companions, spare_keys
 from triton_doctor.static.variability.queries.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
-
 
 CODE = AUTOTUNE_KEY
 # `n // 32` is the same key for 32 values of `n`.
@@ -60,6 +60,8 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
     chosen = f"; `{pruner.name}` chooses configs by `{name}`" if pruner is not None else ""
     others = [f"`{other.param.name}`" for other, _ in varying if other is not parameter]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
+    names = tuple(other.param.name for other, _ in varying)
+    also += describe_companions(project, parameter, named=names)
     idle_reason = worst.idle_reason or (TUNED_ONCE if runs_compiled(project, kernel) else None)
     return Finding(
         path=worst.path,
@@ -71,14 +73,19 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
             f"again for each value of {describe_value(worst)}: "
             f"`{name}` is in its autotune key{also}{chosen}{describe_idle_reason(idle_reason)}"
         ),
-        advice=(
-            f"take `{name}` out of the key; where the best config depends on it, add a parameter for the key alone, "
-            f"and pass `triton.next_power_of_2({name})` as that"
-        )
-        if pruner is None
-        else None,
-        facts=facts(parameter, worst, autotune_keys=tuple(other.param.name for other, _ in varying)),
+        advice=_advice(project, parameter) if pruner is None else None,
+        facts=facts(parameter, worst, autotune_keys=names),
         trail=trail(parameter, worst),
+    )
+
+
+def _advice(project: Project, parameter: Parameter) -> str:
+    name = parameter.param.name
+    together = [f"`{name}`", *(f"`{one}`" for one in spare_keys(project, parameter))]
+    which = "it" if len(together) == 1 else "them"
+    return (
+        f"take {join_words(together)} out of the key; where the best config depends on {which}, add a parameter for "
+        f"the key alone, and pass `triton.next_power_of_2({name})` as that"
     )
 
 

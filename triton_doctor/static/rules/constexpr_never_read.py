@@ -22,6 +22,7 @@ from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
+from triton_doctor.static.variability.queries.joint_remedies import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.parameters import Parameter, parameters
 from triton_doctor.static.variability.values.lattice import Variability
 
@@ -45,10 +46,10 @@ def check(project: Project) -> Iterator[Finding]:
     launches = launches_of(project)
     for parameter in parameters(project):
         if parameter.kernel.key in launches and parameter.param.is_constexpr and parameter.use == "unread":
-            yield _finding(parameter)
+            yield _finding(project, parameter)
 
 
-def _finding(parameter: Parameter) -> Finding:
+def _finding(project: Project, parameter: Parameter) -> Finding:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
     advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
     if worst is None or worst.kind is not Variability.PER_CALL:
@@ -69,9 +70,9 @@ def _finding(parameter: Parameter) -> Finding:
         severity=Severity.INFO if worst.idle_reason else Severity.WARNING,
         message=(
             f"`{kernel.name}` never reads its constexpr `{param.name}`, but recompiles for each value of "
-            f"{describe_value(worst)}{describe_idle_reason(worst.idle_reason)}"
+            f"{describe_value(worst)}{describe_companions(project, parameter)}{describe_idle_reason(worst.idle_reason)}"
         ),
-        advice=advice,
+        advice=advice + advise_companions(project, parameter),
         facts=facts(parameter, worst),
         trail=trail(parameter, worst),
     )

@@ -21,9 +21,10 @@ from triton_doctor.static.project.launches.launches import hides_arguments, spel
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.plain_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.derived_parameters import companion_names, followed_names
+from triton_doctor.static.variability.queries.derived_parameters import followed_names
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.joint_remedies import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries.queries import is_integer
 from triton_doctor.static.variability.queries.range_ends import find_range_end
@@ -73,11 +74,12 @@ def check(project: Project) -> Iterator[Finding]:
             message=_message(parameter, worst)
             + _describe_follows(follows)
             + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
-            + _describe_companions(companion_names(project, parameter))
+            + describe_companions(project, parameter, named=keys)
             + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
             + describe_idle_reason(worst.idle_reason),
             advice=_advice(parameter, worst)
-            + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else ""),
+            + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else "")
+            + advise_companions(project, parameter),
             facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
             trail=trail(parameter, worst),
         )
@@ -126,15 +128,6 @@ def _message(parameter: Parameter, worst: ParameterSource) -> str:
 def _describe_follows(names: tuple[str, ...]) -> str:
     """Return the clause about a value that other parameters of the launch determine; else empty."""
     return f", which follows from {join_words([f'`{name}`' for name in names])}" if names else ""
-
-
-def _describe_companions(names: tuple[str, ...]) -> str:
-    """Return the clause about other parameters that change with the value; else empty."""
-    if not names:
-        return ""
-    listed = join_words([f"`{name}`" for name in names])
-    says = "changes with it and recompiles" if len(names) == 1 else "change with it and recompile"
-    return f"; {listed} {says} the kernel too"
 
 
 def _advice(parameter: Parameter, worst: ParameterSource) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs, python_may_set
 from triton_doctor.static.python.clocks import may_measure_time
-from triton_doctor.static.python.function_body import LAUNCH, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
+from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
 from triton_doctor.static.sources.directives import MARK
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def role_of(data: bytes) -> Role:
         return Role.SUBJECT
     if (names_triton and may_set_knobs(data)) or may_set_by_name(data):
         return Role.SETTER
-    if LAUNCH in data:
+    if calls_subscript(data):
         return Role.LAUNCHER
     return Role.CALLER if names_triton else Role.BYSTANDER
 

@@ -38,7 +38,8 @@ class AxisContext(NamedTuple):
     - `is_attended`: the last but one axis of queries, keys or values, processed in blocks. `is_described`: the kernel's
       author describes the parameter as a batch, a length or rows.
     - `is_weight_row`: the first of two axes that are called `N, K`.
-    - `is_total`: the number of elements of an unknown tensor.
+    - `is_total`: the number of elements of an unknown tensor. `is_from_outside`: a number that a function
+      takes, which nothing in the project calls.
     """
 
     name: str = ""
@@ -67,6 +68,7 @@ class AxisContext(NamedTuple):
     is_described: bool = False
     is_attended: bool = False
     is_total: bool = False
+    is_from_outside: bool = False
 
     @property
     def is_first(self) -> bool:

@@ -19,6 +19,7 @@ from triton_doctor.static.variability.hints.name_words import (
     names_length,
     names_mask,
     names_model,
+    names_nothing_but_length,
     names_one_for_each_setting,
     names_output_gradient,
     names_pool,
@@ -73,6 +74,13 @@ HINTS: tuple[Hint, ...] = (
         says="its name spells out a batch, a length or rows",
         example="seq_len = x.shape[1]",
         applies=lambda axis: axis.is_axis and not axis.is_end and names_length(axis.name),
+    ),
+    Hint(
+        name="length from outside",
+        toward=Toward.DATA,
+        says="nothing in the project passes it, and its name says batch or sequence length and no more",
+        example="def run(x, max_seq_len):",
+        applies=lambda axis: axis.is_from_outside and names_nothing_but_length(axis.name),
     ),
     Hint(
         name="height of an image",

@@ -9,7 +9,7 @@ from functools import lru_cache
 _DATA_WORDS = frozenset(
     "b m t batch batches bs bsz seq seqs seqlen seqlens sl token tokens row rows nrows request requests req "
     "reqs sample samples length lengths len lens ctx slen qlen klen kvlen ntokens nseqs frames images nodes edges "
-    "atoms residues rays vertices".split()
+    "atoms residues rays vertices spatial".split()
 )
 _HEAD_WORDS = frozenset("h hk hq hv kh kvh nh qh vh head heads nhead nheads".split())
 _MODEL_WORDS = _HEAD_WORDS | frozenset(
@@ -55,6 +55,9 @@ _MARKED_WORDS = frozenset("id ids token tokens".split())
 _ONE_EACH_WORDS = frozenset("list count counts sizes offset offsets offs starts ends num".split())
 # Received or gathered tensors are stacked by rank, slices by the parts of a weight.
 _STACKED_WORDS = frozenset("recv received gathered slice slices".split())
+# `max_seqlen_q`, `batch_size`: these words and no others.
+_SEQUENCE_WORDS = frozenset("seq sequence seqlen seqlens batch bsz".split())
+_PLAIN_LENGTH_WORDS = frozenset("len length max n num total size q k kv".split())
 # `S_q`, `L_kv`: how many queries or keys there are, not what one is.
 _LENGTH_OF_ATTENDED = re.compile("[STL]_(?:[qk]|kv|[QK]|KV)")
 _PER = re.compile("_per_", re.IGNORECASE)
@@ -123,6 +126,13 @@ def names_heads(name: str) -> bool:
 def names_length(name: str) -> bool:
     """Return whether a name has a whole word for batch, sequence, tokens or rows, and is no maximum."""
     return names_data(name) and any(len(word) > 2 for word in words(name) & _DATA_WORDS) and "max" not in words(name)
+
+
+@lru_cache(maxsize=4096)
+def names_nothing_but_length(name: str) -> bool:
+    """Return whether a name says batch or sequence length and nothing else: `max_seq_len`, not `draft_seq_len`."""
+    said = words(name)
+    return names_data(name) and bool(said & _SEQUENCE_WORDS) and said <= _SEQUENCE_WORDS | _PLAIN_LENGTH_WORDS
 
 
 @lru_cache(maxsize=4096)

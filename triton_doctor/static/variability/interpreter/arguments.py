@@ -13,6 +13,7 @@ from triton_doctor.static.variability.hints.axis_context import AxisContext, Tow
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.hints.name_words import (
     names_data,
+    names_nothing_but_length,
     names_parameter,
     names_weight,
 )
@@ -99,15 +100,20 @@ def default_point(function: Function, frame: CallFrame) -> ProgramPoint:
     return end_of(CallFrame(frame.module, outer, {}, frame.depth))
 
 
-def number_of(symbol: SymbolicValue) -> AbstractNumber:
+def number_of(interpreter: Interpreter, symbol: SymbolicValue) -> AbstractNumber:
     """Return `symbol` as a number.
 
-    For a parameter, this includes the hints from shape notes about a size of that name.
+    For a parameter, this includes the hints from shape notes about a size of that name, and what the name says where
+    nothing calls the function.
     """
     function, number = symbol.origin, symbol.number
     if function is None or number.kind is not Variability.UNKNOWN:
         return number
-    size = notes_of(function).sizes.get(symbol.root.name)
+    name = symbol.root.name
+    if symbol.held is None and names_nothing_but_length(name) and _is_from_outside(interpreter, function, name):
+        outside = AxisContext(name=name, is_from_outside=True)
+        number = number.add_hints(apply_hints(outside, function.path, function.line))
+    size = notes_of(function).sizes.get(name)
     if size is None:
         return number
     note, position = size
@@ -138,6 +144,14 @@ def _with_integer_default(function: Function) -> Mapping[str, HostParam]:
         for param in function.params
         if isinstance(param.default, Const) and type(param.default.value) is int
     }
+
+
+def _is_from_outside(interpreter: Interpreter, function: Function, name: str) -> bool:
+    """Return whether nothing in the project calls `function`, and it has no default for `name`."""
+    param = function.param(name)
+    if param is None or param.default is not None or not interpreter.follows_callers:
+        return False
+    return not interpreter.caller_arguments.called(function)
 
 
 @cached_in_scan()

@@ -73,9 +73,9 @@ class CallerArguments:
         if number is None:
             number = left_default(self._interpreter, symbol, frame)
         if number is None:
-            number = checked_size(self._interpreter, number_of(symbol), symbol, frame)
-        is_integer = symbol.number.is_integer or (id(symbol.origin), symbol.root.name) in self._integers
-        is_integer = is_integer and not symbol.nullable
+            number = checked_size(self._interpreter, number_of(self._interpreter, symbol), symbol, frame)
+        is_passed = (id(symbol.origin), symbol.root.name) in self._integers
+        is_integer = (symbol.number.is_integer or is_passed) and not symbol.nullable
         if (number.is_integer, number.literals) == (is_integer, symbol.number.literals):
             return number
         return number._replace(is_integer=is_integer, literals=symbol.number.literals)

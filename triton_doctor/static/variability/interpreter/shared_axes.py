@@ -1,4 +1,4 @@
-"""Axes that a function's checks require to be equal: `assert a.shape[0] == b.shape[0]`.
+"""Axes that a function's checks require to be equal: `assert a.shape[0] == b.shape[0]`, `assert (B, T) == (B2, T2)`.
 
 Checks in called functions count too, if they receive the arguments: `check(a, b)`.
 """
@@ -24,6 +24,8 @@ _LEAST_PASSED = 2
 _TERM = r"([A-Za-z_]\w*)(?:\.shape\[\s*(-?\d)\s*\]|\.size\(\s*(-?\d)\s*\)|(\.shape\b(?!\[)|\.size\(\s*\)(?!\[)))?"
 _NO_MORE = r"(?![\w.(\[]|\s*(?:[-+*/%<>]|\bif\b))"
 _EQUAL = re.compile(rf"(?<![\w.])(?<![-+*/%] ){_TERM}{_NO_MORE}\s*(==|!=)\s*(?={_TERM}{_NO_MORE})")
+_NAMES = r"(?<![\w)\]])\(\s*(\w+(?:\s*,\s*\w+)+)\s*,?\s*\)"
+_EQUAL_NAMES = re.compile(rf"{_NAMES}\s*(==|!=)\s*{_NAMES}(?!\s*[\w.(\[+*])")
 _BRACKETED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _CHECK = re.compile(
     r"^[ \t]*(?:assert\b|(?:\w+\.)*_check\()(?P<asserted>[^\n]*)"
@@ -149,6 +151,11 @@ def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _
             if found[5] != wanted:
                 continue
             yield found.groups()[:4], found.groups()[5:9]
+        for found in _EQUAL_NAMES.finditer(text):
+            left, right = found[1].split(","), found[3].split(",")
+            if found[2] == wanted and len(left) == len(right):
+                for one, other in zip(left, right, strict=True):
+                    yield (one.strip(), None, None, None), (other.strip(), None, None, None)
 
 
 def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | None:

@@ -15,7 +15,8 @@ Files, in reading order:
 - `parameters`: the main query. `launch_arguments`: arguments by parameter. `parameter_uses`: their use.
 - `launch_hints`, `kernel_hints`: hints from launches and kernels; the shared `Interpreter`.
 - `description`, `explain`: values in words, and all of a kernel.
-- `derived_parameters`, `range_ends`: parameters that follow from others, or must be powers of two.
+- `derived_parameters`, `companions`, `range_ends`: parameters that follow from others, vary with them, or must be
+  powers of two. `joint_remedies`: companions in words.
 - `tuning`, `configs`: autotune keys and configs.
 - `idle_code`: code that no program runs.
 - `kernel_factories`: kernels created inside functions. `timed_regions`: code that a clock measures.

@@ -1,27 +1,23 @@
 """Constexprs that follow from others of their kernel: `n * block` beside `n`, a stride beside its axes.
 
 A constexpr computed only from others adds no variants of its own. This shows in its size as a product of axes, or in
-the expressions at the launch. Others merely vary with the same size: `n * heads` and `cdiv(n, 64)` each create variants
-alone.
+the expressions at the launch. Others merely vary with the same size, and create variants alone: `companions`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters
-from triton_doctor.static.variability.values.dims import Dim, DimProduct, RemainingDims
+from triton_doctor.static.variability.values.dims import Dim, RemainingDims
 from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.static.variability.values.program_point import ProgramPoint
-from triton_doctor.static.variability.values.tensors import of_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
     from triton_doctor.static.variability.values.dims import DimFactor
-    from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 # Pure functions: the members of these modules, and these builtins.
 _PURE_MODULES = frozenset({"triton", "math"})
@@ -43,73 +38,7 @@ def followed_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
     return _followed(project).get((parameter.kernel.key, parameter.param.name), ())
 
 
-def companion_names(project: Project, parameter: Parameter) -> tuple[str, ...]:
-    """Return the constexprs that vary with `parameter` at the launch of its worst value, without those it follows from.
-
-    While any of them is left, each new size is still a new variant. An undecided one counts if it contains the whole
-    size as a factor, or if each call passes the same for both.
-    """
-    own, followed = parameter.worst, followed_names(project, parameter)
-    if own is None or own.kind is not Variability.PER_CALL:
-        return ()
-    found = []
-    for other in _constexprs(project).get(parameter.kernel.key, ()):
-        if other.param.name in (parameter.param.name, *followed):
-            continue
-        sources = [one for one in other.sources if one.launch is own.launch]
-        leads = parameter.param.name in followed_names(project, other)
-        if leads or any(_change_together(interpreter_of(project), own, one) for one in sources):
-            found.append(other.param.name)
-    return tuple(found)
-
-
-def _change_together(interpreter: Interpreter, own: ParameterSource, other: ParameterSource) -> bool:
-    if other.kind is Variability.PER_CALL:
-        return _vary_together(own.number, other.number)
-    if other.kind is not Variability.UNKNOWN:
-        return False
-    if _has_as_factor(other.number.size, own.number.size) or (own.expr is not None and own.expr == other.expr):
-        return True
-    return _are_passed_alike(interpreter, own, other)
-
-
-def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
-    """Return whether `product` is `size` times other axes."""
-    if product is None or size is None or not size.over:
-        return False
-    whole, part = Counter(_axes_of(product.over)), Counter(_axes_of(size.over))
-    return whole > part and not Counter(product.under) - Counter(size.under)
-
-
-def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
-    """Return whether both are parameters of the launching function for which each call passes the same expression."""
-    module, function = one.launch.module, one.launch.function
-    match one.expr, other.expr:
-        case Name(name), Name(second) if not {name, second} & function.bindings.keys():
-            given = [bind(function, caller.site.call) for caller in interpreter.call_graph.callers_of(module, function)]
-            given += [
-                bind(function, call.site.call)
-                for call in interpreter.call_graph.callers_without_triton(module, function)
-            ]
-            return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
-        case _:
-            return False
-
-
-def _vary_together(one: AbstractNumber, other: AbstractNumber) -> bool:
-    """Return whether both depend on one axis with a hint toward the data, or come from one place."""
-    if one.trail and other.trail and one.trail[0] == other.trail[0]:
-        return True
-    shared = _factors(one) & _factors(other)
-    return any(of_size(DimProduct((factor,))).suggests_data for factor in shared)
-
-
-def _factors(number: AbstractNumber) -> frozenset[DimFactor]:
-    size = number.size
-    return number.undecided_dims if size is None else number.undecided_dims.union(_axes_of(size.over), size.under)
-
-
-def _axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
+def axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
     """Yield `factors` as single axes if their number is known: after `B, H, W = x.shape`, all of `x` are three."""
     for factor in factors:
         if isinstance(factor, RemainingDims) and factor.root.rank is not None:
@@ -177,7 +106,7 @@ def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_G
         and (len(one.source.number.size.over), one.source.number.size.under) == (1, ())
         and (one.source.number.size != size or one.is_before)
     }
-    factors = (*_axes_of(size.over), *size.under)
+    factors = (*axes_of(size.over), *size.under)
     return [single[factor] for factor in factors] if all(factor in single for factor in factors) else None
 
 
