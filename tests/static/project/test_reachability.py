@@ -92,6 +92,26 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
         ),
         pytest.param({"ops.py": OPS, "main.py": "from ops import *\n"}, WARNING, id="all is taken"),
         pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch\nimport other\nother.bind(globals())\n"},
+            WARNING,
+            id="all that a file imports is handed on",
+        ),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch\ndef run(name, x):\n  globals().get(name)(x)\n"},
+            WARNING,
+            id="looked up by a computed name",
+        ),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import launch\nwide = globals().get('wide')\nglobals()['a'] = 1\n"},
+            INFO,
+            id="another is looked up",
+        ),
+        pytest.param(
+            {"ops.py": OPS, "main.py": "from ops import used\nimport other\nother.bind(globals())\n"},
+            INFO,
+            id="not among the names that are handed on",
+        ),
+        pytest.param(
             {"ops.py": OPS, "main.py": "from ops import launch\ndef run():\n  raise TypeError\n  launch(1)\n"},
             INFO,
             id="called behind a raise",

@@ -26,7 +26,8 @@ Files, in reading order:
 
 - `ir`: expressions. `module`, `function`: everything else that a file is read into.
 - `parse`: the pass: text to `Module`. `outline`, `pieces`: what keeps it fast and small.
-- `functions`, `function_body`, `conditions`, `packed_rows`: host functions, their statements, and the tests in them.
+- `functions`, `function_body`, `conditions`, `bounds`, `packed_rows`: host functions, their statements, and the tests
+  in them.
 - `lower`, `imports`, `printing`: expressions from syntax, full names, and back to text.
 - `reaching_definitions`: the assignments in force at an event.
 - `kernels`, `decorators`: which functions are kernels, and what their decorators say. `wrapped_later`: kernels that

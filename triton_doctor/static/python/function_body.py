@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.bounds import limits_of
 from triton_doctor.static.python.conditions import (
     FlagTests,
     catches_compile_error,
@@ -12,7 +13,6 @@ from triton_doctor.static.python.conditions import (
     expects_error,
     given_name,
     is_main_guard,
-    limits_of,
     name_in_flag,
     none_flag,
 )
@@ -196,8 +196,8 @@ class Body:
 
     def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:
         self._branches += 1
-        outer = self._arms
-        self._arms = (*outer, BranchArm(self._branches, 0, 2, True))
+        outer, self._arms = self._arms, (*self._arms, BranchArm(self._branches, 0, 2, True))
+        self._flags.enter_loop(self._branches, body)
         if target is not None:
             self._assign(*target)
         self.read(body)

@@ -15,7 +15,12 @@ from triton_doctor.static.project.calls.called_names import (
     read_calls,
 )
 from triton_doctor.static.project.calls.operators import OPERATOR_CALLS, operator_calls, operator_pattern, operators
-from triton_doctor.static.project.calls.stored_functions import STORED_FUNCTION_CALLS, stored_function_calls
+from triton_doctor.static.project.calls.stored_functions import (
+    STORED_APPLY_CALLS,
+    STORED_FUNCTION_CALLS,
+    stored_apply_calls,
+    stored_function_calls,
+)
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
@@ -116,6 +121,10 @@ class CallGraph:
     def _callers_of_applied(self, home: str, class_name: str, function: Function) -> Iterator[Caller]:
         """Yield the calls of `function` by a name for `apply` of its class: `scale = Scale.apply`, `scale(x)`."""
         search, tests = self._project.modules.search, self._project.tests
+        for path, _ in search(STORED_APPLY_CALLS, class_name, name=class_name, home=home, member="apply", skip=tests):
+            found = self._project.names.locate(path, class_name)
+            if found is not None and found[:2] == (home, class_name):
+                yield from stored_apply_calls(self._project.modules[path], class_name)
         for path, names in search(APPLIED_NAMES, class_name, name=class_name, home=home, member="apply", skip=tests):
             for name in names:
                 for caller_path, calls in search(CALLS, name, name=name, home=path, skip=tests):

@@ -9,7 +9,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.call_graph import is_test_function
 from triton_doctor.static.project.calls.operators import describes, only_registers
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.python.ir import Attr, Const, Name, every_part
+from triton_doctor.static.python.ir import Attr, Call, Const, Name, Subscript, every_part
 from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
 _AFTER = re.compile(rb"(?![A-Za-z0-9_])")
+_GLOBALS = b"globals()"
 
 
 class Mentions(NamedTuple):
@@ -48,13 +49,43 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
     imported = module.imports.get(name)
     found = Mentions(
         is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
-        is_valued=any(_names(expr, name) for expr in _expressions(top, name)),
+        is_valued=any(_names(expr, name) for expr in _expressions(top, name))
+        or (imported is not None and _hands_out_names(module)),
         functions=functions,
         library=imported.module.partition(".")[0]
         if imported is not None and imported.member and not imported.level
         else None,
     )
     return found if found.is_exported or found.is_valued or functions else None
+
+
+@cached_in_scan()
+def _hands_out_names(module: Module) -> bool:
+    """Return whether code of `module` passes its `globals()` on, or looks a computed name up in it: then every name
+    that it imports may be used.
+    """
+    return module.top.holds(_GLOBALS) and any(
+        _is_namespace(argument) or _looks_up(site.call)
+        for function in module.functions.values()
+        if function.holds(_GLOBALS)
+        for site in function.calls
+        for argument in (*site.call.args, None)
+    )
+
+
+def _is_namespace(expr: Expr | None) -> bool:
+    return isinstance(expr, Call) and expr.func == Name("globals")
+
+
+def _looks_up(call: Call) -> bool:
+    """Return whether `call` is `globals().get(name)` or `globals()[name](...)` with a `name` that is no literal."""
+    match call.func:
+        case Attr(base, "get") if _is_namespace(base):
+            return bool(call.args) and not isinstance(call.args[0], Const)
+        case Subscript(base, key) if _is_namespace(base):
+            return not isinstance(key, Const)
+        case _:
+            return False
 
 
 @cached_in_scan()

@@ -1,7 +1,7 @@
 """Calls of a function through a variable in the same module: `self.attend = attention`, later `self.attend(q)`.
 
 A function is stored in a name, or in an attribute of `self` or a class; alone, as one of two, or wrapped by `partial`
-or `torch.compile`.
+or `torch.compile`. The function may be `apply` of a class: `self.scale = Scale.apply`.
 
 Example: with `run = partial(scale, factor=2)` and `run(x)` in a function, the call of `scale` is `scale(x, factor=2)`.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import Caller, call_pattern
 from triton_doctor.static.project.database.dependencies import declare_query
+from triton_doctor.static.project.names.applied_names import apply_pattern
 from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 
@@ -44,24 +45,34 @@ def stored_function_calls(module: Module, word: str) -> tuple[Caller, ...]:
     """Return the calls in `module` of variables that store the function `word`, each as a call of the
     function itself.
     """
-    return _StoredFunction(module, word).calls()
+    return _StoredFunction(module, word, value_use_pattern(word)).calls()
+
+
+@cached_in_scan()
+def stored_apply_calls(module: Module, class_name: str) -> tuple[Caller, ...]:
+    """Return the calls in `module` of variables in functions that store `apply` of the class."""
+    return _StoredFunction(module, class_name, apply_pattern(class_name), is_applied=True).calls()
 
 
 class _StoredFunction:
-    """The variables of one module that store a function called `word`.
+    """The variables of one module that store a function called `word`, or `apply` of a class called so.
+
+    Uses match `pattern`. For `apply`, names of the top level are left to `applied_names`.
 
     `_kept` are names of the top level, names in functions (prefixed by the qualified name), and attributes (prefixed by
     the class and `self`), each with the call of `partial` that created it, if any.
     """
 
-    def __init__(self, module: Module, word: str) -> None:
+    def __init__(self, module: Module, word: str, pattern: TextPattern, *, is_applied: bool = False) -> None:
         self._module = module
-        self._word = word
+        self._stored = Attr(Name(word), "apply") if is_applied else Name(word)
         self._kept: dict[str, Call | None] = {}
         self._showing = [
             function
             for function in module.functions.values()
-            if function.matches(value_use_pattern(word)) and not (function.parent is not None and function.binds(word))
+            if function.matches(pattern)
+            and not (function.parent is not None and function.binds(word))
+            and not (is_applied and function is module.top)
         ]
 
     def calls(self) -> tuple[Caller, ...]:
@@ -99,8 +110,8 @@ class _StoredFunction:
                 return any(self._is_kept(option)[0] for option in options), None
             case Call(func, (first, *_), _) if final_name(func) in _WRAPS:
                 return self._is_kept(first)[0], value
-            case Name(name):
-                return name == self._word, None
+            case Name() | Attr():
+                return value == self._stored, None
             case _:
                 return False, None
 
@@ -151,4 +162,12 @@ def read_stored_function_calls(module: Module, word: str) -> tuple[str, ...]:
     return tuple(caller.function.qualname for caller in stored_function_calls(module, word))
 
 
+def read_stored_apply_calls(module: Module, class_name: str) -> tuple[str, ...]:
+    """Return the qualified names of the functions that call a variable storing `apply` of the class, once
+    for each call.
+    """
+    return tuple(caller.function.qualname for caller in stored_apply_calls(module, class_name))
+
+
+STORED_APPLY_CALLS = declare_query("calls of what keeps apply", read_stored_apply_calls, apply_pattern)
 STORED_FUNCTION_CALLS = declare_query("calls of what keeps a function", read_stored_function_calls, value_use_pattern)

@@ -31,7 +31,8 @@ class AxisContext(NamedTuple):
       `side` if it is one side of an image, and the other is beside it.
     - `tensor`, `position`, `rank`: the tensor, the axis, and the number of axes, if known. `folded_after`: how many
       axes precede those that a product folds; `is_rest`: it is the rest of a quotient.
-    - `is_weight`: the tensor lives as long as the model. `is_item`: it was taken out of another by a number.
+    - `is_weight`: the tensor lives as long as the model; `is_attribute`, since an object creates and keeps it.
+      `is_item`: it was taken out of another by a number.
     - `noted`: what a written shape says of the axis. `unpacked`: what the names say together that the shape is unpacked
       into; then its position says nothing.
     - `is_attended`: the last but one axis of queries, keys or values, processed in blocks. `is_described`: the kernel's
@@ -49,6 +50,7 @@ class AxisContext(NamedTuple):
     is_rest: bool = False
     is_weight: bool = False
     is_item: bool = False
+    is_attribute: bool = False
     is_length: bool = False
     is_quotient: bool = False
     is_output_width: bool = False

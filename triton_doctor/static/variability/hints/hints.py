@@ -29,6 +29,7 @@ from triton_doctor.static.variability.hints.name_words import (
 
 # The names of rows that other modules look for.
 WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
+ATTRIBUTE, UNPACKED = "kept in an attribute", "unpacked shape"
 FIRST_AXIS, COVERED = "first axis", "covered by programs"
 
 HINTS: tuple[Hint, ...] = (
@@ -155,7 +156,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.noted is Toward.DATA,
     ),
     Hint(
-        name="unpacked shape",
+        name=UNPACKED,
         toward=Toward.DATA,
         weight=2,
         says="the shape is spelled with names among which this one is a batch or a length",
@@ -195,7 +196,7 @@ HINTS: tuple[Hint, ...] = (
         applies=lambda axis: axis.noted is Toward.MODEL,
     ),
     Hint(
-        name="unpacked shape",
+        name=UNPACKED,
         toward=Toward.MODEL,
         says="the shape is spelled with names among which this one is heads, channels or a setting",
         example="n_experts, tokens, dim = x.shape",
@@ -207,7 +208,15 @@ HINTS: tuple[Hint, ...] = (
         weight=2,
         says="the tensor lives as long as the model: a weight, a cache, a table",
         example="n = weight.shape[0]",
-        applies=lambda axis: axis.is_weight,
+        applies=lambda axis: axis.is_weight and not axis.is_attribute,
+    ),
+    Hint(
+        name=ATTRIBUTE,
+        toward=Toward.MODEL,
+        weight=2,
+        says="an object creates the tensor once and keeps it: a weight, a buffer, a table",
+        example="n = self.edges.shape[0]",
+        applies=lambda axis: axis.is_attribute,
     ),
     Hint(
         name="one for each of a setting",

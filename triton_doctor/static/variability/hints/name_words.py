@@ -251,6 +251,13 @@ def names_pool(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def names_block_size(name: str) -> bool:
+    """Return whether the name of an axis is the size of a block or page."""
+    said = words(name)
+    return "size" in said and bool(said & {"block", "page"})
+
+
+@lru_cache(maxsize=4096)
 def names_shape(name: str) -> bool:
     """Return whether a list's name says that it has an item for each axis of a tensor."""
     return bool(words(name) & {"shape", "strides", "dims", "axes"})

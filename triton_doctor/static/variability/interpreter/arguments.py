@@ -30,12 +30,14 @@ from triton_doctor.static.variability.notes.axis_names import beside_heads, name
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
 from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking, notes_of
 from triton_doctor.static.variability.values.dims import Origin
-from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, Term, Variability
+from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability
 from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.values.trace import CallerValues, Note
 from triton_doctor.static.variability.values.values import Instance, SymbolicValue, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.variability.hints.hint_weights import AppliedHint
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
@@ -117,6 +119,31 @@ def number_of(interpreter: Interpreter, symbol: SymbolicValue) -> AbstractNumber
     note, position = size
     noted = AxisContext(noted=note.toward(position))
     return number.add_hints(apply_hints(noted, function.path, note.line))
+
+
+def left_default(interpreter: Interpreter, symbol: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+    """Return the integer that is the default of the parameter `symbol`, if all callers are known and leave it so."""
+    function = symbol.origin
+    if function is None or symbol.held is not None or symbol.number.kind is not Variability.UNKNOWN:
+        return None
+    param = _with_integer_default(function).get(symbol.root.name)
+    if param is None or not isinstance(param.default, Const):
+        return None
+    literal = param.default.value
+    if not isinstance(literal, int) or interpreter.tests.passed(param, frame) != frozenset((literal,)):
+        return None
+    known = FIXED._replace(literal=literal, low=literal, high=literal, is_integer=True)
+    return known._replace(trail=symbol.number.trail)
+
+
+@cached_in_scan()
+def _with_integer_default(function: Function) -> Mapping[str, HostParam]:
+    """Return the parameters of `function` that have an integer as default, by name."""
+    return {
+        param.name: param
+        for param in function.params
+        if isinstance(param.default, Const) and type(param.default.value) is int
+    }
 
 
 def _is_from_outside(interpreter: Interpreter, function: Function, name: str) -> bool:

@@ -9,6 +9,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, DictExpr, Name, TupleExpr
 from triton_doctor.static.variability.interpreter.attribute_stores import may_store, stored_value
+from triton_doctor.static.variability.interpreter.registered_attributes import is_registered
 from triton_doctor.static.variability.values.dims import Origin
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.values.trace import Note
@@ -28,7 +29,9 @@ _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("de
 
 
 def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
-    """Return `self.name`: the values assigned in methods of the class. A size set at construction is PER_MODEL."""
+    """Return `self.name`: the values assigned in methods of the class. A size set at construction is PER_MODEL, and so
+    is a parameter or buffer, whichever method creates it.
+    """
     module = interpreter.project.names.home_of_class(of)
     stores = _stores(module, of, name)
     if not stores:
@@ -45,7 +48,7 @@ def _set_to(
     module = interpreter.project.names.home_of_class(of)
     values: list[Value] = []
     for function, stored in stores:
-        if function.name not in _MAKING:
+        if function.name not in _MAKING and not is_registered(stored.value):
             values.append(_stored(interpreter, stored, module, function, frame))
         elif stored.value in _EMPTY and _grows(of, name, module):
             values.append(_growing(name, module, stored))

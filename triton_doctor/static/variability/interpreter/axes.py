@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.hints.axis_context import Toward
 from triton_doctor.static.variability.hints.hint_weights import weights
-from triton_doctor.static.variability.hints.hints import WEIGHT
+from triton_doctor.static.variability.hints.hints import ATTRIBUTE, LAST_AXIS, UNPACKED, WEIGHT
 from triton_doctor.static.variability.interpreter import layouts
 from triton_doctor.static.variability.interpreter.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import tensors, views
@@ -166,7 +166,7 @@ def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | No
         asked = query()
         if asked is None or asked.only_shown or asked.decide() is Variability.UNKNOWN:
             return own
-        if _is_rest(own) and _rests_on_hints(asked):
+        if _is_rest(own) and _rests_on_hints(asked) and not _is_kept(asked):
             return own
         return asked.fix_decision()._replace(size=own.size)
     if decided not in (Variability.UNKNOWN, Variability.PER_CALL):
@@ -180,25 +180,42 @@ def _prefer_callers(own: AbstractNumber, query: Callable[[], AbstractNumber | No
         return own.add_hints(asked.hints) if decided is Variability.UNKNOWN else own
     if asked.only_shown and decided is Variability.PER_CALL:
         return own
-    if known is Variability.PER_MODEL and _rests_on_hints(asked) and (_is_rest(own) or _is_clearer(own, asked)):
+    if known is Variability.PER_MODEL and _rests_on_hints(asked) and _is_weaker(asked, own):
         return own
     return asked._replace(size=own.size)
 
 
 def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
-    """Return whether the author wrote that an axis follows the data, and callers have only a weaker hint against it."""
+    """Return whether the author wrote that an axis follows the data, and callers have only a weaker hint against it.
+
+    Names that a shape is unpacked into count as written against no more than the position of an axis.
+    """
     if (
         own.decide() is not Variability.PER_CALL
         or data_margin(own) <= weights(asked.hints).model
         or asked.one_for_some_caller
     ):
         return False
-    return any(one.hint.in_words and one.hint.toward is Toward.DATA for one in own.hints)
+    is_position = {one.hint.name for one in asked.hints} == {LAST_AXIS}
+    return any(
+        one.hint.toward is Toward.DATA and (one.hint.in_words or (is_position and one.hint.name == UNPACKED))
+        for one in own.hints
+    )
+
+
+def _is_weaker(asked: AbstractNumber, own: AbstractNumber) -> bool:
+    """Return whether what the function itself knows outranks that callers' hints say that a size is the model's."""
+    return _is_clearer(own, asked) or (_is_rest(own) and not _is_kept(asked))
 
 
 def _is_rest(own: AbstractNumber) -> bool:
     """Return whether a number contains a product of axes that are not known one by one."""
     return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
+
+
+def _is_kept(asked: AbstractNumber) -> bool:
+    """Return whether it is a size of a tensor that an object keeps."""
+    return any(one.hint.name == ATTRIBUTE for one in asked.hints)
 
 
 def _rests_on_hints(asked: AbstractNumber) -> bool:

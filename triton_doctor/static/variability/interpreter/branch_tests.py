@@ -21,9 +21,10 @@ from triton_doctor.static.variability.values.program_point import ProgramPoint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from triton_doctor.static.python.function import BranchArm, BranchTest, Function
+    from triton_doctor.static.python.function import BranchArm, BranchTest, Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.interpreter.known_literals import Literals
     from triton_doctor.static.variability.values.program_point import CallFrame
 
 _COMPARISONS: Mapping[str, Callable[[object, object], bool]] = {
@@ -42,6 +43,12 @@ class BranchTests:
         self._interpreter = interpreter
         self._follows_callers = follows_callers
         self._literals = KnownLiterals(interpreter, self, follows_callers=follows_callers)
+
+    def passed(self, param: HostParam, frame: CallFrame) -> Literals:
+        """Return the literals that callers pass or leave for `param` of the frame's function; None if others."""
+        key = ("passed", id(param), self._follows_callers and frame.depth < MOST_DEPTH)
+        ask = partial(self._literals.passed, param, frame)
+        return self._interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
 
     def narrowed(self, found: ReachingDefinitions, name: str, point: ProgramPoint) -> ReachingDefinitions:
         """Return the assignments in `found` of `name` whose arms the frame of `point` may enter."""

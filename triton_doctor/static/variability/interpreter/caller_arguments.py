@@ -10,7 +10,12 @@ from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.variability.hints.hint_weights import common_hints
-from triton_doctor.static.variability.interpreter.arguments import argument_value, default_point, number_of
+from triton_doctor.static.variability.interpreter.arguments import (
+    argument_value,
+    default_point,
+    left_default,
+    number_of,
+)
 from triton_doctor.static.variability.interpreter.autograd import differentiated
 from triton_doctor.static.variability.interpreter.axes import checked_size
 from triton_doctor.static.variability.interpreter.caller_queries import LENGTH, VALUE, Query, item_at, part_of
@@ -65,6 +70,8 @@ class CallerArguments:
     def number(self, symbol: SymbolicValue, frame: CallFrame) -> AbstractNumber:
         """Return the number passed for the parameter `symbol`; if callers do not decide it, what its name suggests."""
         number = self._cached_query(symbol, frame, VALUE)
+        if number is None:
+            number = left_default(self._interpreter, symbol, frame)
         if number is None:
             number = checked_size(self._interpreter, number_of(self._interpreter, symbol), symbol, frame)
         is_passed = (id(symbol.origin), symbol.root.name) in self._integers

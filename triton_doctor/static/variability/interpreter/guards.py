@@ -6,21 +6,24 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.python.ir import Attr, BinaryOp, Name
+from triton_doctor.static.project.limits import MOST_DEPTH
+from triton_doctor.static.python.bounds import bounds_of_integers
+from triton_doctor.static.python.ir import Attr, BinaryOp, Conditional, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
+from triton_doctor.static.variability.interpreter.branch_tests import readable_tests
 from triton_doctor.static.variability.interpreter.nullness import is_likely_given, is_taken
 from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
 from triton_doctor.static.variability.values.dims import Dim, DimProduct
 from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.program_point import ProgramPoint, end_of
 from triton_doctor.static.variability.values.tensors import axis_at
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from triton_doctor.static.python.function import AssertedBound, BranchArm, Function
     from triton_doctor.static.python.ir import Expr
@@ -83,7 +86,7 @@ def _limits(
 ) -> Iterator[tuple[AssertedBound, _Callers]]:
     """Yield the bounds of `name` since its last binding that hold at `point`, and for which callers."""
     function = point.frame.function
-    limits = function.limits.get(name)
+    limits = bounds_of_integers(function).get(name)
     if limits:
         bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
         for limit in limits:
@@ -102,7 +105,7 @@ def _bounded_callers(interpreter: Interpreter, name: str, limit: AssertedBound, 
     if limit.order >= point.order:
         return _Callers.NONE
     before = ProgramPoint(point.frame, limit.order, point.arms)
-    untaken = [arm for arm in _further_arms(name, limit, point) if not is_taken(interpreter, arm, before)]
+    untaken = [arm for arm in _further_arms(name, limit, point) if not _is_entered(interpreter, arm, before)]
     if not untaken:
         return _Callers.ALL
     is_given = limit.choices == (1,) and all(
@@ -126,7 +129,12 @@ def _will_hold(interpreter: Interpreter, name: str, limit: AssertedBound, point:
     if limit.left is None or not limit.left < point.order < limit.order:
         return False
     before = ProgramPoint(point.frame, limit.order, point.arms)
-    return all(is_taken(interpreter, arm, before) for arm in _further_arms(name, limit, point))
+    return all(_is_entered(interpreter, arm, before) for arm in _further_arms(name, limit, point))
+
+
+def _is_entered(interpreter: Interpreter, arm: BranchArm, point: ProgramPoint) -> bool:
+    """Return whether every path to `point` enters `arm`: by a test of None, or by one of literals."""
+    return is_taken(interpreter, arm, point) or interpreter.tests.left_open(point.frame, (arm,)) == ()
 
 
 def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: ProgramPoint) -> AbstractNumber:
@@ -136,11 +144,14 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             pass
         case _:
             return number
-    for name, limits in point.frame.function.limits.items():
+    function = point.frame.function
+    limits_by_name = bounds_of_integers(function)
+    readable = readable_tests(function) if limits_by_name else ()
+    for name, limits in limits_by_name.items():
         # If `out` is None it was not tested; that says nothing about `q`, which may be the same tensor.
         own = name if axis.root.name == name else ""
         for limit in limits:
-            if not _may_reach(limit, point):
+            if not _may_reach(limit, point, readable):
                 continue
             key = (point.frame, name, limit.axis, limit.order)
             ask = partial(_tested_axis, interpreter, name, limit, point.frame)
@@ -151,12 +162,26 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             callers = _Callers.ALL if will_hold else _bounded_callers(interpreter, own, limit, point)
             if callers is not _Callers.NONE:
                 number = _bounded(interpreter, number, limit, point, callers) or number
-    return number
+    return _limited_in_forward(interpreter, number, axis, point) if function.name == "backward" else number
 
 
-def _may_reach(limit: AssertedBound, point: ProgramPoint) -> bool:
-    """Return whether all arms around `limit` are also around `point`, except for tests of None."""
-    return all(arm in point.arms or arm.given is not None for arm in limit.arms)
+def _limited_in_forward(
+    interpreter: Interpreter, number: AbstractNumber, axis: Dim, point: ProgramPoint
+) -> AbstractNumber:
+    """Return the number, bounded by tests in forward of an autograd function, if `axis` is of what forward saved."""
+    frame = point.frame
+    owner, _, method = axis.root.function.rpartition(".")
+    if method != "forward" or owner != frame.function.class_name or axis.root.path != frame.module.path:
+        return number
+    forward = frame.module.functions.get(axis.root.function)
+    if forward is None or forward is frame.function or not forward.limits or frame.depth >= MOST_DEPTH:
+        return number
+    return _limited_elsewhere(interpreter, number, end_of(interpreter.frame(frame.module, forward, frame.depth + 1)))
+
+
+def _may_reach(limit: AssertedBound, point: ProgramPoint, readable: Collection[int]) -> bool:
+    """Return whether all arms around `limit` are also around `point`, except for tests of None and `readable` ones."""
+    return all(arm in point.arms or arm.given is not None or arm.branch in readable for arm in limit.arms)
 
 
 def _is_called_alike(one: Dim, other: Dim) -> bool:
@@ -222,11 +247,12 @@ def _bounded(
     if other is None:
         return None
     # The kind of another tensor's axis is no more certain than that of this one.
-    is_setting = (
+    # But `assert scale == 1 or scale == hidden` leaves an axis that is broadcast, or as long as the other.
+    is_setting = isinstance(limit.high, Conditional) or (
         other.size is None and not other.undecided_dims and (other.literal is ... or isinstance(other.literal, int))
     )
     if limit.is_equal and is_setting and other.decide() <= Variability.PER_MODEL:
-        return other._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
+        return other.fix_decision()._replace(is_integer=number.is_integer, literals=number.literals, trail=number.trail)
     if isinstance(limit.high, BinaryOp) and limit.high.op == "//" and other.literal is ... and other.suggests_model:
         # `if n * 4 <= num_experts:` leaves few values, small relative to the model.
         return FEW._replace(is_integer=number.is_integer, trail=number.trail)

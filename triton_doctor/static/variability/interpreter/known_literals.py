@@ -85,14 +85,14 @@ class KnownLiterals:
         if not found.certain:
             param = function.param(name)
             if param is not None:
-                every.append(self._passed(param, frame, steps))
+                every.append(self.passed(param, frame, steps))
             elif found.bindings:
                 return None
             else:
                 every.append(self._outer(name, frame, steps))
         return _united(every)
 
-    def _passed(self, param: HostParam, frame: CallFrame, steps: int) -> Literals:
+    def passed(self, param: HostParam, frame: CallFrame, steps: int = _MOST_STEPS) -> Literals:
         """Return what the call that entered `frame` passes for `param`, or else what all callers pass."""
         if param.variadic:
             return None

@@ -81,7 +81,7 @@ def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...
         found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registration_pattern]
         if may_store(function, name):
             stored = (one for one in function.stored if (one.base, one.name) == ("self", name))
-            found += [(one.line, False) for one in stored if _wraps(one.value)]
+            found += [(one.line, False) for one in stored if is_registered(one.value)]
     return tuple(found)
 
 
@@ -97,7 +97,7 @@ def read_other_stores(module: Module, name: str) -> bool:
             return True
         if may_store(function, name):
             stored = (one for one in function.stored if one.name == name)
-            if not all(is_making and one.base == "self" and _wraps(one.value) for one in stored):
+            if not all(is_making and one.base == "self" and is_registered(one.value) for one in stored):
                 return True
     return False
 
@@ -119,7 +119,7 @@ def _sets(site: CallSite, name: str) -> bool:
             return False
 
 
-def _wraps(value: Expr) -> bool:
+def is_registered(value: Expr) -> bool:
     """Return whether `value` is a parameter or buffer, or a list of them."""
     calls = (part for part in every_part(value) if isinstance(part, Call))
     return any(final_name(call.func) in _WRAPPING for call in calls)

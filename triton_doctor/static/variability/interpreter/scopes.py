@@ -61,7 +61,9 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
         value = _defined(interpreter, name, found, point)
         if value is None:
             return _outer(interpreter, name, frame) if not found.certain else UNKNOWN
-    return apply_bounds(interpreter, value, name, point) if contents.limits else value
+    # What forward checked holds for what backward takes out of `ctx`.
+    is_bounded = contents.limits or point.frame.function.name == "backward"
+    return apply_bounds(interpreter, value, name, point) if is_bounded else value
 
 
 def _defined(interpreter: Interpreter, name: str, found: ReachingDefinitions, point: ProgramPoint) -> Value | None:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.conditions import name_of_rank
+from triton_doctor.static.python.bounds import name_of_rank
 from triton_doctor.static.python.ir import (
     Attr,
     Call,

@@ -20,6 +20,7 @@ from triton_doctor.static.variability.queries.launch_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import ParameterUses, keys
 from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
 from triton_doctor.static.variability.values.program_point import CallFrame, end_of
+from triton_doctor.static.variability.values.trace import CallerValues
 from triton_doctor.static.variability.values.values import DictValue
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.dims import Origin
     from triton_doctor.static.variability.values.values import Value
 
 # Of judged findings that rest on these alone 1 was true, 8 arguable, 3 false; of labelled parameters 5 vary, 15 do not.
@@ -227,7 +227,12 @@ class Parameters:
         hinted = self._with_hints(source, kernel, param)
         if hinted.kind is not Variability.PER_CALL or hinted.idle_reason or not hinted.number.hints:
             return hinted
-        if not any(self._is_called_elsewhere(atom.root) for atom in hinted.number.undecided_dims):
+        number = hinted.number
+        origins = {(atom.root.path, atom.root.function) for atom in number.undecided_dims}
+        if not origins and not number.from_data:  # an argument, of which no caller says more
+            given = (one.function for one in number.literals if isinstance(one, CallerValues))
+            origins |= {(function.path, function.qualname) for function in given}
+        if not any(self._is_called_elsewhere(*origin) for origin in sorted(origins)):
             return hinted
         thorough = self._thorough
         with suppress(RecursionError):
@@ -240,12 +245,12 @@ class Parameters:
                     return known if says_more else hinted
         return hinted
 
-    def _is_called_elsewhere(self, root: Origin) -> bool:
-        """Return whether a file without Triton calls the function of which `root` is an argument."""
-        key = (root.path, root.function)
+    def _is_called_elsewhere(self, path: str, name: str) -> bool:
+        """Return whether a file without Triton calls the function with the qualified `name` in the file at `path`."""
+        key = (path, name)
         if key not in self._elsewhere:
-            module = self._project.modules.get(root.path)
-            function = module.functions.get(root.function) if module is not None else None
+            module = self._project.modules.get(path)
+            function = module.functions.get(name) if module is not None else None
             self._elsewhere[key] = (
                 module is not None
                 and function is not None

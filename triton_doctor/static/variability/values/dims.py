@@ -53,6 +53,11 @@ class Origin:
         return self.note.rank
 
     @property
+    def is_attribute(self) -> bool:
+        """Whether an object keeps it as an attribute: one of `self`, or `cache.offsets`."""
+        return self.function == "self" or "." in self.name
+
+    @property
     def known_rank(self) -> int | None:
         """The number of axes, including what a called function shows if nothing else does."""
         return self.called_rank if self.rank is None else self.rank

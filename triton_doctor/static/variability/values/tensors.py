@@ -48,7 +48,8 @@ def of_size(size: DimProduct, *, is_rest: bool = False) -> AbstractNumber:
 def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
     root = atom.root
     path, line = root.path, root.line
-    known = partial(AxisContext, tensor=root.name, rank=root.rank, is_weight=root.weight, is_item=root.item)
+    of_weight = partial(AxisContext, is_weight=root.weight, is_attribute=root.weight and root.is_attribute)
+    known = partial(of_weight, tensor=root.name, rank=root.rank, is_item=root.item)
     match atom:
         case Dim(_, position):
             text, note = _axis_text(root, position), root.note
@@ -56,11 +57,11 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
             if note is None or toward is None:
                 applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
-                noted = AxisContext(noted=toward, is_weight=root.weight or note.is_weight)
+                noted = of_weight(noted=toward, is_weight=root.weight or note.is_weight)
                 text, path, line = f"{text}: {note.says}", note.path or root.path, note.line
                 applied = apply_hints(noted, path, line)
             else:
-                applied = apply_hints(AxisContext(unpacked=toward, is_weight=root.weight), root.path, note.line)
+                applied = apply_hints(of_weight(unpacked=toward), root.path, note.line)
             if not (root.weight or root.item):
                 applied |= root.hints.get(position, frozenset())
         case RemainingDims(_, front, _):
