@@ -298,6 +298,35 @@ INFO, WARNING = Severity.INFO, Severity.WARNING
             WARNING,
             id="operator, called by what differentiates one",
         ),
+        pytest.param(
+            {"part/own/ops.py": OPS, "part/setup.py": "", "run/main.py": "from own.ops import used\n"},
+            INFO,
+            id="installed from a folder with a setup.py",
+        ),
+        pytest.param({"src/own/ops.py": OPS, "run/main.py": "from own import ops\n"}, INFO, id="installed from `src`"),
+        pytest.param(
+            {"src/own/ops.py": OPS, "run/main.py": "from own.ops import launch\n\ndef f(x):\n    launch(x)\n"},
+            WARNING,
+            id="installed from `src`, and called",
+        ),
+        pytest.param(
+            {"part/ops.py": OPS, "part/setup.py": "", "run/main.py": "from ops import used\n"},
+            WARNING,
+            id="in no package",
+        ),
+        pytest.param(
+            {"part/own/ops.py": OPS, "run/main.py": "from own.ops import used\n"}, WARNING, id="not installed"
+        ),
+        pytest.param(
+            {
+                "src/own/ops.py": OPS,
+                "part/own/ops.py": "def used(x):\n    return x\n",
+                "part/setup.py": "",
+                "run/main.py": "from own.ops import used\n",
+            },
+            WARNING,
+            id="installed twice",
+        ),
     ],
 )
 def test_finding_is_information_only_where_nothing_in_the_project_runs_it(

@@ -5,6 +5,7 @@ All are searched as bytes; a file is parsed only if it can matter or if somethin
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -98,6 +99,15 @@ class Database:
     def role(self, path: str) -> Role:
         """Return the role of the Python file at `path`."""
         return self._fact(self.known.roles, path, role_of)
+
+    @cached_property
+    def source_roots(self) -> Sequence[str]:
+        """The folders below the top one from which packages are installed: those with a `setup.py`, and `src`."""
+        projects = {posixpath.dirname(path) for path in self.python if posixpath.basename(path) == "setup.py"} | {""}
+        in_sources = [path for path in self.python if "src/" in path]
+        sources = (posixpath.join(one, "src") for one in projects)
+        found = (one for one in sources if any(path.startswith(f"{one}/") for path in in_sources))
+        return sorted({*found, *projects} - {""})
 
     @property
     def idle(self) -> int:

@@ -134,6 +134,11 @@ class TrackedModules(Mapping[str, "Module"]):
                 if answer:
                     yield path, answer
 
+    def source_roots(self) -> Sequence[str]:
+        """Return the folders from which packages are installed. Depends on no file called `setup.py` appearing."""
+        self._missing.add("setup")
+        return self._database.source_roots
+
     def importers(self, name: str, patterns: Iterable[TextPattern] | None = None) -> Sequence[str]:
         """Return the files that import a module called `name`, or something from it, including files without Triton.
 

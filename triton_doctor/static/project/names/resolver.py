@@ -253,9 +253,18 @@ class Resolver:
         root = folder
         while True:
             found = self._file(posixpath.join(root, relative))
-            if found is not None or not root or root == "/":
+            if found is not None:
                 return found
+            if not root or root == "/":
+                return self._installed(relative)
             root = posixpath.dirname(root)
+
+    def _installed(self, relative: str) -> str | None:
+        """Return the one file of that name in the packages that the project installs from its folders."""
+        inside = relative if "/" in relative else f"{relative}/__init__"
+        stems = (posixpath.join(root, inside) for root in self._modules.source_roots())
+        found = [path for path in map(self._file, stems) if path is not None]
+        return found[0] if len(found) == 1 else None
 
     def _file(self, stem: str) -> str | None:
         if stem not in self._files:
