@@ -22,6 +22,14 @@ def twice(x, n: tl.constexpr):
     return x * n
 
 
+@triton.jit
+def choose(flag):
+    y = 1
+    if flag:
+        y = 2
+    return y
+
+
 """
 LAUNCH = "\n\ndef launch(out, x):\n    work[(1,)](out, x.numel())\n"
 ADD = "    tl.atomic_add(out, {})\n"
@@ -62,6 +70,16 @@ BODIES = {
     "a return in a loop": (
         "    for i in range(3):\n        if n > 2:\n            return\n    " + ADD.format("i"),
         "pass that outcome as the constexpr",
+        False,
+    ),
+    "a test that differs by program": (
+        "    last = tl.program_id(0) * 4 > n\n" + ADD.format("choose(last)"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "a test that each round of a loop repeats": (
+        "    for i in tl.static_range(3):\n        if i * 4 > n:\n            y = 4\n    " + ADD.format("y"),
+        "needs `n` while it compiles",
         False,
     ),
     "an unrolled loop": (

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner
+from triton_doctor.static.python.unrolled_loops import find_range_obstacles
 from triton_doctor.static.variability.queries.companions import find_all, find_companions
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.unrolled_loops import RangeObstacles
     from triton_doctor.static.variability.queries.parameters import Parameter
 
 
@@ -40,7 +42,7 @@ def advise_companions(project: Project, parameter: Parameter) -> str:
     remedies: dict[str, list[str]] = {}
     for one in find_all(project, parameter):
         if one.param.is_constexpr:
-            remedies.setdefault(_remedy(one), []).append(f"`{one.param.name}`")
+            remedies.setdefault(_remedy(project, one), []).append(f"`{one.param.name}`")
     steps = [text.format(join_words(names)) for text, names in remedies.items()]
     if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
         steps.append(f"take {join_words(keys)} out of the autotune key")
@@ -60,7 +62,7 @@ def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
     )
 
 
-def _remedy(parameter: Parameter) -> str:
+def _remedy(project: Project, parameter: Parameter) -> str:
     """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
     if parameter.use == "unread":
         return "remove {}, which the kernel never reads"
@@ -71,12 +73,18 @@ def _remedy(parameter: Parameter) -> str:
             return "fix or round up {}, the size of a block"
         case "block":
             return "give the block that {} sizes a constexpr of its own"
-        case "unrolled":
+        case "unrolled" if not range_obstacles(project, parameter):
             return "drop the annotation of {} with a loop over `range`"
         case "branch":
             return "pass the outcome of the test of {} in its place"
         case _:
             return "limit the values of {}, needed while compiling"
+
+
+def range_obstacles(project: Project, parameter: Parameter) -> RangeObstacles:
+    """Return what may keep the unrolled loops over `parameter` from becoming loops over `range`."""
+    kernel = parameter.kernel
+    return find_range_obstacles(kernel, project.modules.source(kernel.path), parameter.param.name)
 
 
 def _is_tuned_for(project: Project, parameter: Parameter) -> bool:
