@@ -170,3 +170,22 @@ def test_local_that_is_declared_a_constexpr_needs_what_it_is_made_of(tmp_path: P
     assert finding.facts.use == "compile_time"
     assert "drop the `tl.constexpr`" not in (finding.advice or "")
     assert compiled == {"work_0": False}
+
+
+@pytest.mark.parametrize("version", ["3.2.0", NEWEST])
+def test_items_of_a_global_table_are_read_as_advised_by_every_triton(version: str, tmp_path: Path) -> None:
+    file = SourceFile(
+        "text.py",
+        "text.py",
+        FileKind.PYTHON,
+        (HEAD + "TABLE = [4, 5]\n\n\n" + kernel("work_0", "", ADD.format("TABLE[1]"))).encode(),
+    )
+    followed = HEAD + "TABLE = tl.constexpr([4, 5])\n\n\n" + kernel("work_0", "", ADD.format("TABLE.value[1]"))
+    (tmp_path / "kernels.py").write_text(followed, encoding="utf-8")
+
+    (finding,) = scan([file], Settings(root=Path()), cwd=Path()).findings
+    run = Runner(triton_folder(version), tmp_path / "cache")
+    compiled = json.loads(run("-c", PROGRAM, str(tmp_path)).stdout.splitlines()[-1])
+
+    assert "write `TABLE = tl.constexpr(...)`, and read its items as `TABLE.value[...]`" in (finding.advice or "")
+    assert compiled == {"work_0": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner
+from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_taken_by_name
 from triton_doctor.static.python.unrolled_loops import find_range_obstacles
 from triton_doctor.static.variability.queries.companions import find_all, find_companions
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
@@ -65,6 +65,8 @@ def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
 def _remedy(project: Project, parameter: Parameter) -> str:
     """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
     if parameter.use == "unread":
+        if is_taken_by_name(project, parameter.kernel, parameter.param.name):
+            return "drop the annotation of {}"
         return "remove {}, which the kernel never reads"
     match parameter.need:
         case None:
