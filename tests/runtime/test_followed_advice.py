@@ -52,6 +52,12 @@ FOLLOWED = {
         (("n: tl.constexpr,", "n,"), ("half: tl.constexpr,", "half,"), ("tl.static_range(half)", "range(half)")),
         (3, 1),
     ),
+    "what else changes per call compiles all the same": Followed(
+        "trd201_beside",
+        "each new value of `m` still compiles the kernel",
+        (("n: tl.constexpr,", "n,"),),
+        (3, 3),
+    ),
     "a parameter that is never read is removed": Followed(
         "trd202", "remove `total`", (("total: tl.constexpr, ", ""), ("total=len(requests), ", "")), (3, 1)
     ),

@@ -55,7 +55,9 @@ def _finding(project: Project, parameter: Parameter) -> Finding | None:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
     varies = worst is not None and worst.kind is Variability.PER_CALL
     advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
-    if is_taken_by_name(project, kernel, param.name):
+    if not varies and kernel.may_set(param.name):
+        advice += ", and from its decorators where they name it"
+    elif is_taken_by_name(project, kernel, param.name):
         if not varies:
             return None
         advice = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_taken_by_name
 from triton_doctor.static.python.unrolled_loops import find_range_obstacles
-from triton_doctor.static.variability.queries.companions import find_all, find_companions
+from triton_doctor.static.variability.queries.companions import find_all, find_companions, find_remaining
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
 
 
 def advise_companions(project: Project, parameter: Parameter) -> str:
-    """Return what else must change, or compiles like `parameter` for each new size; else empty."""
+    """Return what else must change, or compiles like `parameter` for each new size, and what compiles all the same."""
     remedies: dict[str, list[str]] = {}
     for one in find_all(project, parameter):
         if one.param.is_constexpr:
@@ -46,11 +46,13 @@ def advise_companions(project: Project, parameter: Parameter) -> str:
     steps = [text.format(join_words(names)) for text, names in remedies.items()]
     if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
         steps.append(f"take {join_words(keys)} out of the autotune key")
-    if not steps:
-        return ""
-    *first, last = steps
-    said = f"{', '.join(first)}, and {last}" if first else last
-    return f"; the kernel compiles for what changes with it too: also {said}"
+    text = ""
+    if steps:
+        *first, last = steps
+        said = f"{', '.join(first)}, and {last}" if first else last
+        text = f"; the kernel compiles for what changes with it too: also {said}"
+    remaining = " or ".join(f"`{one.param.name}`" for one in find_remaining(project, parameter))
+    return text + (f"; each new value of {remaining} still compiles the kernel" if remaining else "")
 
 
 def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
