@@ -94,6 +94,17 @@ BODIES = {
         False,
     ),
     "a shape": ("    tl.store(out + n, tl.sum(tl.zeros([n], tl.int32)))\n", "give the block a constexpr", False),
+    "what is given a shape": (
+        "    near = tl.broadcast_to((tl.arange(0, 4) < n)[None, :], (2, 4))\n"
+        + ADD.format("tl.sum(near.to(tl.int32))"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "what is given another shape": (
+        ADD.format("tl.sum(tl.reshape(tl.arange(0, 8) * n, (2, 4)))"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
     "an assertion": ("    tl.static_assert(n > 0)\n" + ADD.format("n"), "needs `n` while it compiles", False),
 }
 # Triton 3.9 compiles it with a plain `n`; 3.2 and 3.6 do not.
