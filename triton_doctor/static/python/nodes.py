@@ -109,7 +109,7 @@ def operand_names(value: ast.AST) -> list[str]:
         if kind is ast.Name:
             found.append(part.id)  # type: ignore[attr-defined]
         elif kind is ast.Call:
-            if callee_name(part) not in ARITHMETIC:  # type: ignore[arg-type]
+            if (callee_name(part) or "") not in ARITHMETIC:  # type: ignore[arg-type]
                 return []
             pending.extend(part.args)  # type: ignore[attr-defined]
         elif kind is ast.BinOp:
