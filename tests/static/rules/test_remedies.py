@@ -200,3 +200,20 @@ def test_items_of_a_global_table_are_read_as_advised_by_every_triton(version: st
 
     assert "write `TABLE = tl.constexpr(...)`, and read its items as `TABLE.value[...]`" in (finding.advice or "")
     assert compiled == {"work_0": True}
+
+
+@pytest.mark.parametrize(
+    ("body", "remedy"),
+    [
+        (ADD.format("n"), "; the `repr` of the kernel names `n`: take it out there too"),
+        (ADD.format("1"), "remove `n` from `work` and from its launches, and from its decorators where they name it"),
+    ],
+)
+def test_remedy_is_for_the_function_that_names_variants_too(body: str, remedy: str) -> None:
+    named = kernel("work", ": tl.constexpr", body).replace("@triton.jit", "@triton.jit(repr=describe)")
+    describe = "def describe(variant):\n    return f\"work_{variant.constants['n']}\"\n\n\n"
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, (HEAD + describe + named + LAUNCH).encode())
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+
+    assert remedy in (finding.advice or "")

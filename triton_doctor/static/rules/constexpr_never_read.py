@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
-from triton_doctor.static.project.calls.parameter_lookups import is_looked_up, is_taken_by_name
+from triton_doctor.static.project.calls.parameter_lookups import (
+    is_looked_up,
+    is_looked_up_as_constexpr,
+    is_taken_by_name,
+)
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_public,
@@ -55,7 +59,7 @@ def _finding(project: Project, parameter: Parameter) -> Finding | None:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
     varies = worst is not None and worst.kind is Variability.PER_CALL
     advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
-    if not varies and kernel.may_set(param.name):
+    if kernel.may_set(param.name) or is_looked_up_as_constexpr(project, kernel, param.name):
         advice += ", and from its decorators where they name it"
     elif is_taken_by_name(project, kernel, param.name):
         if not varies:

@@ -83,6 +83,7 @@ def check(project: Project) -> Iterator[Finding]:
             + describe_idle_reason(worst.idle_reason),
             advice=_advice(project, parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else "")
+            + _advise_repr(project, parameter)
             + advise_companions(project, parameter),
             facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
             trail=trail(parameter, worst),
@@ -172,6 +173,14 @@ def _advice(project: Project, parameter: Parameter, worst: ParameterSource) -> s
                 f"Triton needs `{name}` while it compiles: change the kernel so that it does not, or limit how many "
                 f"values `{name}` takes"
             )
+
+
+def _advise_repr(project: Project, parameter: Parameter) -> str:
+    """Return what is due for a function that names variants by their constexprs; else empty."""
+    name, drops = parameter.param.name, parameter.need in (None, "unrolled")
+    if not drops or not is_looked_up_as_constexpr(project, parameter.kernel, name):
+        return ""
+    return f"; the `repr` of the kernel names `{name}`: take it out there too"
 
 
 def _advise_range(project: Project, parameter: Parameter) -> str:

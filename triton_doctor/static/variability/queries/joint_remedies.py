@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_taken_by_name
+from triton_doctor.static.project.calls.parameter_lookups import (
+    find_pruner,
+    is_looked_up_as_constexpr,
+    is_taken_by_name,
+)
 from triton_doctor.static.python.unrolled_loops import find_range_obstacles
 from triton_doctor.static.variability.queries.companions import find_all, find_companions, find_remaining
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
@@ -67,7 +71,10 @@ def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
 def _remedy(project: Project, parameter: Parameter) -> str:
     """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
     if parameter.use == "unread":
-        if is_taken_by_name(project, parameter.kernel, parameter.param.name):
+        kernel, name = parameter.kernel, parameter.param.name
+        if kernel.may_set(name) or is_looked_up_as_constexpr(project, kernel, name):
+            return "remove {} from the kernel and from its decorators"
+        if is_taken_by_name(project, kernel, name):
             return "drop the annotation of {}"
         return "remove {}, which the kernel never reads"
     match parameter.need:
