@@ -217,3 +217,21 @@ def test_remedy_is_for_the_function_that_names_variants_too(body: str, remedy: s
     (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
 
     assert remedy in (finding.advice or "")
+
+
+def test_parameter_that_the_grid_looks_up_stays_one() -> None:
+    launch = """
+
+def launch(out, x):
+    def grid(meta):
+        programs = meta["n"]
+        return (programs,)
+
+    work[grid](out, x.numel())
+"""
+    text = HEAD + kernel("work", ": tl.constexpr", ADD.format("1")) + launch
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text.encode())
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+
+    assert "has to stay a parameter" in (finding.advice or "")

@@ -66,7 +66,7 @@ def _finding(project: Project, parameter: Parameter) -> Finding | None:
             return None
         advice = (
             f"drop the `tl.constexpr` annotation of `{param.name}`: `{kernel.name}` needs no constexpr, but its "
-            "decorators may take the argument by name, so it has to stay a parameter"
+            "decorators or its grid may take the argument by name, so it has to stay a parameter"
         )
     if worst is None or worst.kind is not Variability.PER_CALL:
         source = worst or next(iter(parameter.sources), None)

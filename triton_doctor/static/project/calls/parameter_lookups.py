@@ -61,7 +61,7 @@ def is_looked_up_as_constexpr(project: Project, kernel: Kernel, name: str) -> bo
 
 
 def is_taken_by_name(project: Project, kernel: Kernel, name: str) -> bool:
-    """Return whether what decorates `kernel` takes the argument `name` by name, so that it must stay a parameter.
+    """Return whether what decorates `kernel`, or a grid in sight, takes the argument `name` by name: it must stay one.
 
     Triton passes all arguments by name to a `perf_model`, and those of the launch's keywords to a pruner (triton 3.9
     autotuner.py prune_configs). A function that is not in the project counts.
@@ -80,7 +80,11 @@ def is_taken_by_name(project: Project, kernel: Kernel, name: str) -> bool:
         search = _ArgumentSearch(project, name)
         if function != Const(None) and (search.finds(kernel, function) or not search.visited):
             return True
-    return _StringSearch(project, name).decorators_look_up(kernel)
+    strings = _StringSearch(project, name)
+    return strings.decorators_look_up(kernel) or any(
+        isinstance(grid := one.launch.grid, Name) and not one.function.param(grid.id) and strings.grid_looks_up(one)
+        for one in launches(project, kernel)
+    )
 
 
 class Pruner(NamedTuple):
