@@ -52,8 +52,17 @@ FOLLOWED = {
         (("n: tl.constexpr,", "n,"), ("half: tl.constexpr,", "half,"), ("tl.static_range(half)", "range(half)")),
         (3, 1),
     ),
+    "what else changes per call compiles all the same": Followed(
+        "trd201_beside",
+        "each new value of `m` still compiles the kernel",
+        (("n: tl.constexpr,", "n,"),),
+        (3, 3),
+    ),
     "a parameter that is never read is removed": Followed(
         "trd202", "remove `total`", (("total: tl.constexpr, ", ""), ("total=len(requests), ", "")), (3, 1)
+    ),
+    "a parameter that the tuning takes by name loses its annotation": Followed(
+        "trd202_by_name", "has to stay a parameter", (("total: tl.constexpr, ", "total, "),), (3, 1)
     ),
     "a constexpr has one type": Followed("trd203", "`2.0`", (("FACTOR=2,", "FACTOR=2.0,"),), (None, 1), said="floats"),
     "a listed constexpr loses its annotation": Followed(
@@ -128,11 +137,17 @@ FOLLOWED = {
         (("FACTOR: tl.constexpr = 2", "FACTOR = tl.constexpr(2)"),),
         (1, 1),
     ),
+    "a table of numbers is a constexpr with a value": Followed(
+        "trd210_table",
+        "and read its items as `FACTORS.value[...]`",
+        (("FACTORS = (2, 3)", "FACTORS = tl.constexpr((2, 3))"), ("FACTORS[1]", "FACTORS.value[1]")),
+        (1, 1),
+    ),
     "a global is a parameter": Followed(
         "trd210",
-        "make it a parameter",
+        "make it a `tl.constexpr` parameter",
         (
-            ("x_ptr, BLOCK:", "x_ptr, factor, BLOCK:"),
+            ("x_ptr, BLOCK:", "x_ptr, factor: tl.constexpr, BLOCK:"),
             ("at, FACTOR *", "at, factor *"),
             ("torch.ones(64), BLOCK", "torch.ones(64), FACTOR, BLOCK"),
         ),

@@ -76,7 +76,7 @@ def test_as_many_variants_are_compiled_as_predicted(code, version, happened):
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-@pytest.mark.parametrize("name", ["trd210", "trd210_annotated"])
+@pytest.mark.parametrize("name", ["trd210", "trd210_annotated", "trd210_table"])
 def test_global_that_is_no_constexpr_does_not_compile(name, version, happened):
     assert "Cannot access global variable FACTOR" in happened[version, name]["error"]
 

@@ -22,6 +22,14 @@ def twice(x, n: tl.constexpr):
     return x * n
 
 
+@triton.jit
+def choose(flag):
+    y = 1
+    if flag:
+        y = 2
+    return y
+
+
 """
 LAUNCH = "\n\ndef launch(out, x):\n    work[(1,)](out, x.numel())\n"
 ADD = "    tl.atomic_add(out, {})\n"
@@ -64,6 +72,16 @@ BODIES = {
         "pass that outcome as the constexpr",
         False,
     ),
+    "a test that differs by program": (
+        "    last = tl.program_id(0) * 4 > n\n" + ADD.format("choose(last)"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "a test that each round of a loop repeats": (
+        "    for i in tl.static_range(3):\n        if i * 4 > n:\n            y = 4\n    " + ADD.format("y"),
+        "needs `n` while it compiles",
+        False,
+    ),
     "an unrolled loop": (
         "    for i in tl.static_range(n):\n    " + ADD.format("i"),
         "with `range` a plain argument works",
@@ -76,6 +94,17 @@ BODIES = {
         False,
     ),
     "a shape": ("    tl.store(out + n, tl.sum(tl.zeros([n], tl.int32)))\n", "give the block a constexpr", False),
+    "what is given a shape": (
+        "    near = tl.broadcast_to((tl.arange(0, 4) < n)[None, :], (2, 4))\n"
+        + ADD.format("tl.sum(near.to(tl.int32))"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
+    "what is given another shape": (
+        ADD.format("tl.sum(tl.reshape(tl.arange(0, 8) * n, (2, 4)))"),
+        "drop the `tl.constexpr`",
+        True,
+    ),
     "an assertion": ("    tl.static_assert(n > 0)\n" + ADD.format("n"), "needs `n` while it compiles", False),
 }
 # Triton 3.9 compiles it with a plain `n`; 3.2 and 3.6 do not.
@@ -152,3 +181,57 @@ def test_local_that_is_declared_a_constexpr_needs_what_it_is_made_of(tmp_path: P
     assert finding.facts.use == "compile_time"
     assert "drop the `tl.constexpr`" not in (finding.advice or "")
     assert compiled == {"work_0": False}
+
+
+@pytest.mark.parametrize("version", ["3.2.0", NEWEST])
+def test_items_of_a_global_table_are_read_as_advised_by_every_triton(version: str, tmp_path: Path) -> None:
+    file = SourceFile(
+        "text.py",
+        "text.py",
+        FileKind.PYTHON,
+        (HEAD + "TABLE = [4, 5]\n\n\n" + kernel("work_0", "", ADD.format("TABLE[1]"))).encode(),
+    )
+    followed = HEAD + "TABLE = tl.constexpr([4, 5])\n\n\n" + kernel("work_0", "", ADD.format("TABLE.value[1]"))
+    (tmp_path / "kernels.py").write_text(followed, encoding="utf-8")
+
+    (finding,) = scan([file], Settings(root=Path()), cwd=Path()).findings
+    run = Runner(triton_folder(version), tmp_path / "cache")
+    compiled = json.loads(run("-c", PROGRAM, str(tmp_path)).stdout.splitlines()[-1])
+
+    assert "write `TABLE = tl.constexpr(...)`, and read its items as `TABLE.value[...]`" in (finding.advice or "")
+    assert compiled == {"work_0": True}
+
+
+@pytest.mark.parametrize(
+    ("body", "remedy"),
+    [
+        (ADD.format("n"), "; the `repr` of the kernel names `n`: take it out there too"),
+        (ADD.format("1"), "remove `n` from `work` and from its launches, and from its decorators where they name it"),
+    ],
+)
+def test_remedy_is_for_the_function_that_names_variants_too(body: str, remedy: str) -> None:
+    named = kernel("work", ": tl.constexpr", body).replace("@triton.jit", "@triton.jit(repr=describe)")
+    describe = "def describe(variant):\n    return f\"work_{variant.constants['n']}\"\n\n\n"
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, (HEAD + describe + named + LAUNCH).encode())
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+
+    assert remedy in (finding.advice or "")
+
+
+def test_parameter_that_the_grid_looks_up_stays_one() -> None:
+    launch = """
+
+def launch(out, x):
+    def grid(meta):
+        programs = meta["n"]
+        return (programs,)
+
+    work[grid](out, x.numel())
+"""
+    text = HEAD + kernel("work", ": tl.constexpr", ADD.format("1")) + launch
+    file = SourceFile("text.py", "text.py", FileKind.PYTHON, text.encode())
+
+    (finding,) = [one for one in scan([file], Settings(root=Path()), cwd=Path()).findings if one.facts.parameter == "n"]
+
+    assert "has to stay a parameter" in (finding.advice or "")

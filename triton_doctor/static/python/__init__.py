@@ -34,7 +34,7 @@ Files, in reading order:
   statements after a definition make or tune.
 - `launch_texts`: which texts may hold a launch.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
-- `plain_parameters`, `steering`: further uses, computed only for fixes.
+- `plain_parameters`, `steering`, `unrolled_loops`: further uses, computed only for fixes and remedies.
 - `trace`, `step`, `located`: the steps of a program.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.
 - `moved_lines`: edits that only move lines. `clocks`: calls that measure time.

@@ -45,7 +45,10 @@ def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, st
         yield from ((value, _WHOLE[callee]) for value in (*call.args, *keywords.values()))
     elif callee in _SHAPED:
         position, name = _SHAPED[callee]
-        shapes = call.args if callee in _SHAPED_METHODS else call.args[position : position + 1]
+        if callee in _SHAPED_METHODS:
+            shapes = call.args[1:] if _is_of_a_module(call.func) else call.args
+        else:
+            shapes = call.args[position : position + 1]
         yield from ((value, BLOCK) for value in shapes)
         if name in keywords:
             yield keywords[name], BLOCK
@@ -58,6 +61,15 @@ def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, st
     for name, value in keywords.items():
         if name in _KEYWORDS and not _is_a_dtype_at_hand(value):
             yield value, _KEYWORDS[name]
+
+
+def _is_of_a_module(func: ast.expr) -> bool:
+    """Return whether it is `tl.reshape`, not a method: the first argument is then a tensor."""
+    match func:
+        case ast.Attribute(ast.Name("tl" | "language")) | ast.Attribute(ast.Attribute(attr="language")):
+            return True
+        case _:
+            return False
 
 
 def needs_of_local(node: ast.AnnAssign) -> Iterator[tuple[ast.expr, str]]:

@@ -10,12 +10,14 @@ from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER,
 from triton_doctor.static.python.kernel_branches import Branch, NamesInOrder, compared, needs_more_than_a_number
 from triton_doctor.static.python.module import BodyUses
 from triton_doctor.static.python.nodes import (
+    ARITHMETIC,
     FIELDS,
     arguments_of,
     callee_name,
     is_unrolled,
     names_in,
     names_in_all,
+    operand_names,
     read_aranges,
 )
 
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.sources.source_text import SourceText
-
-# Functions from numbers to a number. The result is known at compile time if the arguments are.
-_ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
 def read_uses(node: Definition, source: SourceText, *, params: frozenset[str], plain: frozenset[str]) -> BodyUses:
@@ -55,6 +54,8 @@ class _UseReader:
         self._walked: set[str] = set()
         self._bounds: set[str] = set()
         self._passes: list[tuple[str, int | str, str]] = []
+        self._passes_at_run_time: set[tuple[str, int | str, str]] = set()
+        self._unrolled: list[ast.For] = []
         self._loops: list[ast.Call] = []
         self._from_memory: set[str] = set()
         self._memory_reads = 0
@@ -74,8 +75,10 @@ class _UseReader:
             self._loop(statement)  # type: ignore[arg-type]
         elif kind is ast.AugAssign and type(statement.target) is ast.Name:  # type: ignore[attr-defined]
             # `total += x` keeps the type of `total`.
-            position = len(self._names.bound)
+            position, before = len(self._names.bound), self._run_time_reads
             self._children(statement)
+            if self._run_time_reads > before:
+                self._at_run_time.add(statement.target.id)  # type: ignore[attr-defined]
             self._names.loaded.append(self._names.bound.pop(position))
         elif issubclass(kind, ast.expr):
             self._expression(statement)
@@ -159,8 +162,11 @@ class _UseReader:
             self._known_tests.append(Branch(node, begin, self._names.mark(), in_loop=self._loop_depth > 0))
 
     def _loop(self, node: ast.For | ast.While) -> None:
-        if type(node) is ast.For and not is_unrolled(node.iter):
-            self._at_run_time.update(names_in(node.target))
+        if type(node) is ast.For:
+            if is_unrolled(node.iter):
+                self._unrolled.append(node)
+            else:
+                self._at_run_time.update(names_in(node.target))
         self._loop_depth += 1
         self._children(node)
         self._loop_depth -= 1
@@ -174,7 +180,7 @@ class _UseReader:
             parts = compared(branch.node.test)
             needing += [(part, OTHER) for part in parts if needs_more_than_a_number(part)]
             if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
-                needing += [(part, BRANCH) for part in parts]
+                needing += [(part, OTHER if branch.is_repeated(self._unrolled) else BRANCH) for part in parts]
         reasons: dict[str, str] = {}
         for expr, reason in needing:
             for name in self._sources(expr, known=True):
@@ -199,6 +205,7 @@ class _UseReader:
             replaced=frozenset(self._from_memory & self._params),
             bounds=frozenset(self._bounds),
             passes=tuple(self._passes),
+            passes_at_run_time=frozenset(self._passes_at_run_time),
             computed=frozenset(name for name, times in read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._names.loaded) - self._params - self._bound,
             aranges=tuple(read_aranges(aranges, source)),
@@ -235,21 +242,7 @@ class _UseReader:
         target = node.targets[0]
         if type(target) is not ast.Name or target.id in self._params:
             return
-        sources: set[str] = set()
-        stack: list[ast.AST] = [node.value]
-        while stack:
-            part = stack.pop()
-            kind = type(part)
-            if kind is ast.Name:
-                sources.update(self._from.get(part.id, ()))  # type: ignore[attr-defined]
-            elif kind is ast.Call:
-                if (callee_name(part) or "") not in _ARITHMETIC:  # type: ignore[arg-type]
-                    return
-                stack.extend(part.args)  # type: ignore[attr-defined]
-            elif kind is ast.BinOp:
-                stack += (part.left, part.right)  # type: ignore[attr-defined]
-            elif kind in (ast.Compare, ast.IfExp, ast.UnaryOp, ast.BoolOp, ast.Tuple):
-                stack.extend(ast.iter_child_nodes(part))
+        sources = frozenset[str]().union(*(self._from.get(name, ()) for name in operand_names(node.value)))
         if sources:
             self._from[target.id] = self._from.get(target.id, frozenset()) | sources
 
@@ -277,7 +270,7 @@ class _UseReader:
         callee = callee_name(call)
         if callee == "load":
             self._memory_reads += 1
-        if type(call.func) is ast.Attribute and callee not in _ARITHMETIC:
+        if type(call.func) is ast.Attribute and callee not in ARITHMETIC:
             self._run_time_reads += 1
         for value, reason in needs_of(call, callee):
             self._needing.append((value, reason))
@@ -294,4 +287,7 @@ class _UseReader:
     def _pass_on(self, callee: str, call: ast.Call) -> None:
         for target, value in arguments_of(call):
             names = self._from.get(value.id, frozenset()) if type(value) is ast.Name else self._sources(value)
-            self._passes.extend((callee, target, name) for name in sorted(names))
+            passed = [(callee, target, name) for name in sorted(names)]
+            self._passes += passed
+            if passed and not self._at_run_time.isdisjoint(names_in(value)):
+                self._passes_at_run_time.update(passed)

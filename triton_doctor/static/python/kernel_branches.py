@@ -9,6 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.nodes import names_in, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class NamesInOrder:
@@ -55,6 +61,15 @@ class Branch:
         if returns and (self.in_loop or any(part.value is not None for part in returns)):
             return True
         return names.outlives(self.begin, self.end)
+
+    def is_repeated(self, unrolled: Iterable[ast.For]) -> bool:
+        """Return whether one of the `unrolled` loops changes what is tested: no launch can pass the outcomes."""
+        tested = set(names_in(self.node.test))
+        return any(
+            isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in tested
+            for loop in unrolled
+            for part in parts(loop)
+        )
 
 
 def _are_numbers_of_one_type(*values: ast.expr) -> bool:

@@ -80,9 +80,9 @@ class BodyUses(NamedTuple):
     `needed` are needed at compile time, with the reason: `block`, `unrolled`, `branch`, `other`. `blocks_only` are read
     as the size of a block and nowhere else. `read` are read at all. `walked` are looped over. `replaced` are
     overwritten, in some branch, with a loaded value. `bounds` bound offsets: `offs < n`. `passes` are calls of other
-    jit functions: (callee, position or keyword, name passed). `computed` have uses beyond being tested, compared and
-    passed on. `outer` are read but not bound in the body. `aranges` are the calls of `arange` with literals and
-    parameters only. `span` includes the header.
+    jit functions: (callee, position or keyword, name passed), those `passes_at_run_time` of what only the run decides.
+    `computed` have uses beyond being tested, compared and passed on. `outer` are read but not bound in the body.
+    `aranges` are the calls of `arange` with literals and parameters only. `span` includes the header.
     """
 
     needed: Mapping[str, str]
@@ -92,6 +92,7 @@ class BodyUses(NamedTuple):
     replaced: frozenset[str]
     bounds: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
+    passes_at_run_time: frozenset[tuple[str, int | str, str]]
     computed: frozenset[str]
     outer: frozenset[str]
     aranges: tuple[Arange, ...]

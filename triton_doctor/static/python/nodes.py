@@ -39,6 +39,8 @@ FIELDS = _Fields({
     )
 })  # fmt: skip
 _LEAVES = frozenset({ast.Name, ast.Constant})
+# Functions from numbers to a number. The result is known at compile time if the arguments are.
+ARITHMETIC = frozenset({"cdiv", "next_power_of_2", "min", "max", "constexpr", "int", "abs", "minimum", "maximum"})
 
 
 def parts(node: ast.AST) -> list[ast.AST]:
@@ -95,6 +97,26 @@ def callee_name(call: ast.Call) -> str | None:
     if type(func) is ast.Name:
         return func.id
     return func.attr if type(func) is ast.Attribute else None
+
+
+def operand_names(value: ast.AST) -> list[str]:
+    """Return the names that `value` is computed from by arithmetic; empty if it calls another function."""
+    found: list[str] = []
+    pending: list[ast.AST] = [value]
+    while pending:
+        part = pending.pop()
+        kind = type(part)
+        if kind is ast.Name:
+            found.append(part.id)  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            if (callee_name(part) or "") not in ARITHMETIC:  # type: ignore[arg-type]
+                return []
+            pending.extend(part.args)  # type: ignore[attr-defined]
+        elif kind is ast.BinOp:
+            pending += (part.left, part.right)  # type: ignore[attr-defined]
+        elif kind in (ast.Compare, ast.IfExp, ast.UnaryOp, ast.BoolOp, ast.Tuple):
+            pending.extend(ast.iter_child_nodes(part))
+    return found
 
 
 def arguments_of(call: ast.Call) -> Iterator[tuple[int | str, ast.expr]]:

@@ -58,12 +58,18 @@ def find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
 
 
 def _find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
-    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
-    assert isinstance(node, ast.FunctionDef)
+    node = definition_of(kernel, source)
     constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
     every = tuple(chain.from_iterable(map(parts, node.body)))
     plain = plain_names(node, every, constexprs - kernel.uses.needed.keys(), constexprs)
     return PlainConstexprs(plain, steering_names(every, plain))
+
+
+def definition_of(kernel: Kernel, source: bytes) -> ast.FunctionDef:
+    """Return the definition of `kernel`, parsed from `source`, the text of its file."""
+    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    assert isinstance(node, ast.FunctionDef)
+    return node
 
 
 @cached_in_scan(most=1)

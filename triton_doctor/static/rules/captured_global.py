@@ -107,10 +107,17 @@ def _not_constexpr(project: Project, kernel: Kernel, name: str, home: Module, bi
             f"`{kernel.name}` reads the global `{name}`, which {what}: Triton {first} and newer do not compile it"
             + (f"; the project pins Triton {pinned}, which does" if works else "")
         ),
-        advice=f"write `{name} = tl.constexpr(...)`, or make it a parameter of the kernel",
+        advice=f"write `{name} = tl.constexpr(...)`" + _advise_reads(name, bindings),
         facts=_facts(kernel, name),
         trail=(Step(home.path, bindings[-1].line, f"`{name}` is set"),),
     )
+
+
+def _advise_reads(name: str, bindings: Sequence[Binding]) -> str:
+    """Return what else is due: `.value` of a table, which every Triton indexes; for one value, the other way."""
+    if any(isinstance(binding.value, TupleExpr) for binding in bindings):
+        return f", and read its items as `{name}.value[...]`, since Triton 3.2 cannot index a constexpr"
+    return ", or make it a `tl.constexpr` parameter of the kernel"
 
 
 def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]) -> Finding:

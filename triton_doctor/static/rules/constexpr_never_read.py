@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import Change, DropArgument, DropListed, DropParameter, Plan, Safety
-from triton_doctor.static.project.calls.parameter_lookups import is_looked_up
+from triton_doctor.static.project.calls.parameter_lookups import (
+    is_looked_up,
+    is_looked_up_as_constexpr,
+    is_taken_by_name,
+)
 from triton_doctor.static.project.calls.surroundings import (
     changed,
     is_public,
@@ -41,17 +45,29 @@ _WITHOUT_EFFECT = frozenset(
 
 def check(project: Project) -> Iterator[Finding]:
     """Yield one finding for each parameter of a launched kernel: at the launch that changes it most often, or at the
-    parameter.
+    parameter. One that decorators take by name can only lose its annotation, which pays if it varies.
     """
     launches = launches_of(project)
     for parameter in parameters(project):
         if parameter.kernel.key in launches and parameter.param.is_constexpr and parameter.use == "unread":
-            yield _finding(project, parameter)
+            found = _finding(project, parameter)
+            if found is not None:
+                yield found
 
 
-def _finding(project: Project, parameter: Parameter) -> Finding:
+def _finding(project: Project, parameter: Parameter) -> Finding | None:
     kernel, param, worst = parameter.kernel, parameter.param, parameter.worst
+    varies = worst is not None and worst.kind is Variability.PER_CALL
     advice = f"remove `{param.name}` from `{kernel.name}` and from its launches"
+    if kernel.may_set(param.name) or is_looked_up_as_constexpr(project, kernel, param.name):
+        advice += ", and from its decorators where they name it"
+    elif is_taken_by_name(project, kernel, param.name):
+        if not varies:
+            return None
+        advice = (
+            f"drop the `tl.constexpr` annotation of `{param.name}`: `{kernel.name}` needs no constexpr, but its "
+            "decorators or its grid may take the argument by name, so it has to stay a parameter"
+        )
     if worst is None or worst.kind is not Variability.PER_CALL:
         source = worst or next(iter(parameter.sources), None)
         return Finding(

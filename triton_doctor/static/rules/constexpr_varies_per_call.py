@@ -24,7 +24,11 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.derived_parameters import followed_names
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
-from triton_doctor.static.variability.queries.joint_remedies import advise_companions, describe_companions
+from triton_doctor.static.variability.queries.joint_remedies import (
+    advise_companions,
+    describe_companions,
+    range_obstacles,
+)
 from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries.queries import is_integer
 from triton_doctor.static.variability.queries.range_ends import find_range_end
@@ -77,8 +81,9 @@ def check(project: Project) -> Iterator[Finding]:
             + describe_companions(project, parameter, named=keys)
             + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
             + describe_idle_reason(worst.idle_reason),
-            advice=_advice(parameter, worst)
+            advice=_advice(project, parameter, worst)
             + (f"; remove `{parameter.param.name}` from the autotune key too" if is_key_spare else "")
+            + _advise_repr(project, parameter)
             + advise_companions(project, parameter),
             facts=facts(parameter, worst, autotune_keys=keys, follows=follows),
             trail=trail(parameter, worst),
@@ -130,7 +135,7 @@ def _describe_follows(names: tuple[str, ...]) -> str:
     return f", which follows from {join_words([f'`{name}`' for name in names])}" if names else ""
 
 
-def _advice(parameter: Parameter, worst: ParameterSource) -> str:
+def _advice(project: Project, parameter: Parameter, worst: ParameterSource) -> str:
     name = parameter.param.name
     if worst.kind is Variability.LOGARITHMIC:
         return (
@@ -157,10 +162,7 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
                 f"rounded up with `triton.next_power_of_2`, and pass `{name}` as a plain argument for all else"
             )
         case "unrolled":
-            return (
-                f"`tl.static_range` unrolls the loop over `{name}`: with `range` a plain argument works, unless the "
-                "body needs the loop variable while it compiles"
-            )
+            return f"`tl.static_range` unrolls the loop over `{name}`: {_advise_range(project, parameter)}"
         case "branch":
             return (
                 f"the kernel needs the outcome of a test of `{name}` while it compiles: pass that outcome as the "
@@ -171,6 +173,30 @@ def _advice(parameter: Parameter, worst: ParameterSource) -> str:
                 f"Triton needs `{name}` while it compiles: change the kernel so that it does not, or limit how many "
                 f"values `{name}` takes"
             )
+
+
+def _advise_repr(project: Project, parameter: Parameter) -> str:
+    """Return what is due for a function that names variants by their constexprs; else empty."""
+    name, drops = parameter.param.name, parameter.need in (None, "unrolled")
+    if not drops or not is_looked_up_as_constexpr(project, parameter.kernel, name):
+        return ""
+    return f"; the `repr` of the kernel names `{name}`: take it out there too"
+
+
+def _advise_range(project: Project, parameter: Parameter) -> str:
+    name, obstacles = parameter.param.name, range_obstacles(project, parameter)
+    if not obstacles:
+        return "with `range` a plain argument works"
+    if obstacles.is_known:
+        return (
+            f"`range` takes a plain argument, but the body may need `{name}` or the loop's variable while it compiles; "
+            f"change it so that it does not, or limit how many values `{name}` takes"
+        )
+    carried = join_words([f"`{one}`" for one in obstacles.carried])
+    return (
+        f"`range` takes a plain argument, but only if {carried} {'has' if len(obstacles.carried) == 1 else 'have'} the "
+        f"same type and shape before the loop and in it; else limit how many values `{name}` takes"
+    )
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

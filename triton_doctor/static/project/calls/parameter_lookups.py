@@ -40,6 +40,8 @@ _UNSPECIALIZED = re.compile(rb"do_not_specialize\w*\s*=\s*[\[(][^\])]*[\])]")
 
 # The entry of `prune_configs_by` that removes configs (triton 3.9 autotuner.py).
 _PRUNES = "early_config_prune"
+# The one that estimates how long a config runs.
+_RANKS = "perf_model"
 _RAISES = re.compile(r"^\s+raise\b", re.MULTILINE)
 
 
@@ -56,6 +58,33 @@ def is_looked_up_as_constexpr(project: Project, kernel: Kernel, name: str) -> bo
     the constants.
     """
     return kernel.jit_span is not None and _StringSearch(project, name).jit_looks_up(kernel, kernel.jit_span)
+
+
+def is_taken_by_name(project: Project, kernel: Kernel, name: str) -> bool:
+    """Return whether what decorates `kernel`, or a grid in sight, takes the argument `name` by name: it must stay one.
+
+    Triton passes all arguments by name to a `perf_model`, and those of the launch's keywords to a pruner (triton 3.9
+    autotuner.py prune_configs). A function that is not in the project counts.
+    """
+    pruned_by = kernel.autotune.pruned_by if kernel.autotune is not None else None
+    match pruned_by:
+        case None:
+            called: list[Expr] = []
+        case DictExpr(items):
+            called = [function for key, function in items if key in (Const(_PRUNES), Const(_RANKS))]
+        case Call(Name("dict"), (), keywords):
+            called = [function for key, function in keywords if key in (_PRUNES, _RANKS)]
+        case elsewhere:
+            called = [elsewhere]
+    for function in called:
+        search = _ArgumentSearch(project, name)
+        if function != Const(None) and (search.finds(kernel, function) or not search.visited):
+            return True
+    strings = _StringSearch(project, name)
+    return strings.decorators_look_up(kernel) or any(
+        isinstance(grid := one.launch.grid, Name) and not one.function.param(grid.id) and strings.grid_looks_up(one)
+        for one in launches(project, kernel)
+    )
 
 
 class Pruner(NamedTuple):

@@ -60,6 +60,24 @@ def find_all(project: Project, parameter: Parameter) -> Sequence[Parameter]:
     ]
 
 
+def find_remaining(project: Project, parameter: Parameter) -> Sequence[Parameter]:
+    """Return the constexprs that change per call at the same launch, and of which nothing shows that they change with
+    `parameter`: a remedy for it leaves their variants.
+    """
+    own, told = parameter.worst, [parameter, *find_all(project, parameter)]
+    return [
+        one
+        for one in _by_kernel(project).get(parameter.kernel.key, ())
+        if one.param.is_constexpr
+        and own is not None
+        and not any(one is other for other in told)
+        and any(
+            source.launch is own.launch and source.kind is Variability.PER_CALL and not source.number.is_capped
+            for source in one.sources
+        )
+    ]
+
+
 @cached_in_scan(most=1)
 def _by_kernel(project: Project) -> Mapping[tuple[str, str, int], Sequence[Parameter]]:
     """Return the constexprs and names in the autotune key of each kernel, by its key."""

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.project.calls.parameter_lookups import find_pruner
-from triton_doctor.static.variability.queries.companions import find_all, find_companions
+from triton_doctor.static.project.calls.parameter_lookups import (
+    find_pruner,
+    is_looked_up_as_constexpr,
+    is_taken_by_name,
+)
+from triton_doctor.static.python.unrolled_loops import find_range_obstacles
+from triton_doctor.static.variability.queries.companions import find_all, find_companions, find_remaining
 from triton_doctor.static.variability.queries.tuning import join_words, varying_keys
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.unrolled_loops import RangeObstacles
     from triton_doctor.static.variability.queries.parameters import Parameter
 
 
@@ -36,19 +42,21 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
 
 
 def advise_companions(project: Project, parameter: Parameter) -> str:
-    """Return what else must change, or compiles like `parameter` for each new size; else empty."""
+    """Return what else must change, or compiles like `parameter` for each new size, and what compiles all the same."""
     remedies: dict[str, list[str]] = {}
     for one in find_all(project, parameter):
         if one.param.is_constexpr:
-            remedies.setdefault(_remedy(one), []).append(f"`{one.param.name}`")
+            remedies.setdefault(_remedy(project, one), []).append(f"`{one.param.name}`")
     steps = [text.format(join_words(names)) for text, names in remedies.items()]
     if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
         steps.append(f"take {join_words(keys)} out of the autotune key")
-    if not steps:
-        return ""
-    *first, last = steps
-    said = f"{', '.join(first)}, and {last}" if first else last
-    return f"; the kernel compiles for what changes with it too: also {said}"
+    text = ""
+    if steps:
+        *first, last = steps
+        said = f"{', '.join(first)}, and {last}" if first else last
+        text = f"; the kernel compiles for what changes with it too: also {said}"
+    remaining = " or ".join(f"`{one.param.name}`" for one in find_remaining(project, parameter))
+    return text + (f"; each new value of {remaining} still compiles the kernel" if remaining else "")
 
 
 def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
@@ -60,9 +68,14 @@ def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
     )
 
 
-def _remedy(parameter: Parameter) -> str:
+def _remedy(project: Project, parameter: Parameter) -> str:
     """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
     if parameter.use == "unread":
+        kernel, name = parameter.kernel, parameter.param.name
+        if kernel.may_set(name) or is_looked_up_as_constexpr(project, kernel, name):
+            return "remove {} from the kernel and from its decorators"
+        if is_taken_by_name(project, kernel, name):
+            return "drop the annotation of {}"
         return "remove {}, which the kernel never reads"
     match parameter.need:
         case None:
@@ -71,12 +84,18 @@ def _remedy(parameter: Parameter) -> str:
             return "fix or round up {}, the size of a block"
         case "block":
             return "give the block that {} sizes a constexpr of its own"
-        case "unrolled":
+        case "unrolled" if not range_obstacles(project, parameter):
             return "drop the annotation of {} with a loop over `range`"
         case "branch":
             return "pass the outcome of the test of {} in its place"
         case _:
             return "limit the values of {}, needed while compiling"
+
+
+def range_obstacles(project: Project, parameter: Parameter) -> RangeObstacles:
+    """Return what may keep the unrolled loops over `parameter` from becoming loops over `range`."""
+    kernel = parameter.kernel
+    return find_range_obstacles(kernel, project.modules.source(kernel.path), parameter.param.name)
 
 
 def _is_tuned_for(project: Project, parameter: Parameter) -> bool:

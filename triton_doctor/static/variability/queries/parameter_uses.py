@@ -51,7 +51,7 @@ class ParameterUses:
             return None
         module = self._project.modules.get(kernel.path)
         for callee, target, passed in kernel.uses.passes if module is not None else ():
-            if passed != name or module is None:
+            if passed != name or module is None or (callee, target, passed) in kernel.uses.passes_at_run_time:
                 continue
             found = self._project.names.defined(module, callee)
             if not isinstance(found, Kernel):
