@@ -180,3 +180,19 @@ def test_unknown_values_fill_as_many_bins_as_the_program_asks_for(dry):
     nearest = torch.randn(32, 16, device="cuda").argmin(dim=1)
 
     assert torch.bincount(nearest, minlength=16).shape == (16,)
+
+
+def test_a_parameter_is_where_its_data_is(dry):
+    import torch
+
+    module = torch.nn.Module()
+    module.scale = torch.nn.Parameter(torch.tensor([2.0]))  # its value is written out, so torch computes with it
+    module.to("cuda")
+    by_hand = torch.nn.Parameter(torch.randn(4))
+    by_hand.data = by_hand.data.to("cuda", torch.float16)
+    again = torch.nn.Parameter(torch.tensor([3.0]))
+    again.data = torch.tensor([5.0])
+
+    assert (module.scale * 2).device.type == "cuda"
+    assert (by_hand.device.type, (by_hand * 2).device.type, (by_hand * 2).dtype) == ("cuda", "cuda", torch.float16)
+    assert (again * 2).tolist() == [10.0]

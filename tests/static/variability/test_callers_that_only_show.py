@@ -71,6 +71,14 @@ from library import fold
 
 fold(torch.empty(4, 2, 8, 64))
 """
+LISTED = b"""
+import torch
+import triton
+from library import fold
+
+for batch, length in [(4, 8), (16, 64)]:
+    fold(torch.empty(batch, 2, length, 64))
+"""
 
 
 @pytest.mark.parametrize(
@@ -110,8 +118,11 @@ def test_number_that_a_benchmark_alone_passes_is_no_count(path: str, codes: list
         pytest.param("serve.py", [], id="a program"),
     ],
 )
-def test_sizes_that_a_program_alone_writes_out_are_fixed(path: str, codes: list[str]) -> None:
-    found = find({"library.py": FOLD, path: written(path, WRITTEN)})
+@pytest.mark.parametrize(
+    "sizes", [pytest.param(WRITTEN, id="literals"), pytest.param(LISTED, id="items of a list of literals")]
+)
+def test_sizes_that_a_program_alone_writes_out_are_fixed(path: str, codes: list[str], sizes: bytes) -> None:
+    found = find({"library.py": FOLD, path: written(path, sizes)})
 
     assert [finding.code for finding in found] == codes
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # CUDA's allocator aligns to 512 bytes, so does an address that is another one times 512.
 ALIGNMENT_BITS = 9
+# The attribute `data` of a tensor, as torch has it.
+BARE = torch._C.TensorBase.data
 NUMPY_TYPES = {"bfloat16": "float32", "bool": "bool_"}
 
 
@@ -68,6 +70,7 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
     patches.set(FakeTensor, "record_stream", lambda self, stream: None)
     patches.set(FakeTensor, "pin_memory", lambda self, *_: self)
     patches.set(FakeTensor, "is_pinned", lambda self, *_: False)
+    patches.set(FakeTensor, "data", property(BARE.__get__, _assign_data))
     _patch_class_dispatch(patches, mode)
 
 
@@ -87,6 +90,19 @@ def _fill(value: object, shape: tuple[int, ...]) -> Any:
     return [_fill(value, shape[1:]) for _ in range(shape[0])] if shape else value
 
 
+def _assign_data(self: Any, source: Any) -> None:
+    """`parameter.data = source`, with what Python keeps of a tensor: C++ takes shape, strides and dtype over alone."""
+    BARE.__set__(self, source)
+    if not isinstance(source, FakeTensor):
+        return
+    # `_fake_device` until torch 2.10, and again since 2.12.
+    name = "_fake_device" if hasattr(source, "_fake_device") else "fake_device"
+    setattr(self, name, getattr(source, name))
+    # Torch computes with the constants alone where all arguments of an operator have one.
+    self.constant = source.constant
+    self._dry_value = getattr(source, "_dry_value", None)
+
+
 def move_parameter(held: Any, moved: Any) -> Any:
     """Make the parameter `held` what `moved` is, in place where that goes: optimizers and ties still hold it.
 
@@ -99,7 +115,4 @@ def move_parameter(held: Any, moved: Any) -> Any:
         held.data = moved
     except RuntimeError:
         return parameter
-    # `_fake_device` until torch 2.10, and again since 2.12.
-    name = "_fake_device" if hasattr(moved, "_fake_device") else "fake_device"
-    setattr(held, name, getattr(moved, name))
     return held if held.dtype == moved.dtype and held.device == moved.device else parameter

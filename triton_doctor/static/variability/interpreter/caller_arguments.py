@@ -293,5 +293,5 @@ class CallerArguments:
 
 
 def _is_written(found: list[AbstractNumber]) -> bool:
-    """Return whether all callers pass literals."""
-    return all(number.kind is Variability.FIXED for number in found)
+    """Return whether all callers pass literals, or items of a list of them."""
+    return all(number.kind in (Variability.FIXED, Variability.FEW) for number in found)
