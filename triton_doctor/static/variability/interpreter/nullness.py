@@ -132,8 +132,8 @@ def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) ->
             key = ("is None", id(point.frame), name, point.order)
             return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
         case Attr(Name("self"), name):
-            kept = ("is None", point.frame.function.path, point.frame.function.class_name, name)
-            return interpreter.evaluations.guard(kept, partial(_is_set_to_none, interpreter, name, point.frame), None)
+            asked = ("is None", point.frame.function.path, point.frame.function.class_name, name)
+            return interpreter.evaluations.guard(asked, partial(_is_set_to_none, interpreter, name, point.frame), None)
         case Conditional(test, options) if test is not None:
             chosen = interpreter.tests.truth(test, point)
             kept = options if chosen is None else options[:1] if chosen else options[1:]
