@@ -132,12 +132,12 @@ def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) ->
             key = ("is None", id(point.frame), name, point.order)
             return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
         case Attr(Name("self"), name):
-            asked = ("is None", point.frame.function.path, point.frame.function.class_name, name)
-            return interpreter.evaluations.guard(asked, partial(_is_set_to_none, interpreter, name, point.frame), None)
+            own = ("is None", point.frame.function.path, point.frame.function.class_name, name)
+            return interpreter.evaluations.guard(own, partial(_is_set_to_none, interpreter, name, point.frame), None)
         case Conditional(test, options) if test is not None:
             chosen = interpreter.tests.truth(test, point)
-            kept = options if chosen is None else options[:1] if chosen else options[1:]
-            return _agreed([is_none_there(interpreter, option, point) for option in kept])
+            possible = options if chosen is None else options[:1] if chosen else options[1:]
+            return _agreed([is_none_there(interpreter, option, point) for option in possible])
         case TupleExpr() | DictExpr() | BinaryOp() | Compare() | Comprehension():
             return False
         case Call(Attr(_, method)) if method in _MAKING:
