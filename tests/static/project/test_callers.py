@@ -49,6 +49,26 @@ CASES = {
         },
         [],
     ),
+    "a name given at import": (
+        {"ops.py": PLAIN, "main.py": "import triton\nfrom ops import launch as run\ndef f(x):\n    return run(x)\n"},
+        ["main.py:4"],
+    ),
+    "a name given at import, imported on": (
+        {
+            "ops.py": PLAIN,
+            "names.py": "import triton\nfrom ops import launch as run\n",
+            "main.py": "import triton\nfrom names import run\ndef f(x):\n    return run(x)\n",
+        },
+        ["main.py:4"],
+    ),
+    "a name given to another function at import": (
+        {
+            "ops.py": PLAIN,
+            "other.py": PLAIN,
+            "main.py": "import triton\nfrom other import launch as run\ndef f(x):\n    return run(x)\n",
+        },
+        [],
+    ),
     "a name for the operator": (
         {"ops.py": CUSTOM_OP + "scale = torch.ops.own.scale\ndef f(x):\n    scale(x)\ndef g(scale):\n    scale(1)\n"},
         ["ops.py:9"],

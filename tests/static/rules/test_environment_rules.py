@@ -22,6 +22,7 @@ ON = 'import os\nos.environ["TRITON_INTERPRET"] = "1"\n'
 KERNEL = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, 1)\n\n\n"
 
 
+DUMP = 'os.environ.setdefault("TRITON_KERNEL_DUMP", "1")\n'
 NOTEBOOK = json.dumps(
     {
         "cells": [{"cell_type": "code", "source": ["import os\n", "os.environ['CUDA_LAUNCH_BLOCKING'] = '1'"]}],
@@ -56,6 +57,14 @@ WHAT_IS_NOT_LEFT_ON = [
     ("ir.sh", "export AMDGCN_ENABLE_DUMP=1\npython a.py > a.s\ngrep vgpr_count a.s\n", {"TRD105 info"}),
     ("ir.sh", "export AMDGCN_ENABLE_DUMP=1\npython a.py > a.s\ngrep loss a.s\n", {"TRD105 warning"}),
     ("ir.sh", "export CUDA_LAUNCH_BLOCKING=1\npython a.py > a.s\ngrep vgpr_count a.s\n", {"TRD105 warning"}),
+    ("look.py", f"import os\n{DUMP}found = sorted(folder.rglob('*.ttir'))\n", {"TRD105 info"}),
+    ("look.py", f"import os\n{DUMP}found = sorted(folder.rglob('*.json'))\n", {"TRD105 warning"}),
+    ("look.py", f"import os\n{BLOCKING}found = sorted(folder.rglob('*.ttir'))\n", {"TRD105 warning"}),
+    ("host_env.sh", "module swap cmake/3.6 cmake/3.12\nexport CUDA_LAUNCH_BLOCKING=1\n", set()),
+    ("host_env.sh", "export MPI_CXX=nvcc_wrapper\nmodule load python\nexport AMD_SERIALIZE_KERNEL=3\n", set()),
+    ("host_env.sh", "export CXX=g++\nexport TRITON_ALWAYS_COMPILE=1\n", {"TRD105 warning"}),
+    ("host_env.sh", "export CXX=g++\nexport CUDA_LAUNCH_BLOCKING=1\npython -m train\n", {"TRD105 warning"}),
+    ("host_env.sh", "export OMP_NUM_THREADS=8\nexport CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
     ("run.sh", "# works around a hang\nexport CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 info"}),
     ("run.sh", "export CUDA_LAUNCH_BLOCKING=1  # a workaround for #12\n", {"TRD105 info"}),
     ("run.sh", "# a workaround\n\nexport CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),

@@ -67,6 +67,7 @@ for block in range(os.cpu_count()):
         pytest.param(f"first = [{A}]", f"first + [{B} for warps in (1, 2)]", {3}, id="a sum"),
         pytest.param("", f"[{A} for _ in (1, 2, 3) for _ in range(0, 10, 4)]", {9}, id="two loops"),
         pytest.param("", f"[{A} for _ in (1, 2, 3) for w in (4, 8) if w > 4]", set(), id="a loop that leaves some out"),
+        pytest.param("", f"[{A} for _ in [128] for w in ([8]) if w < 16]", {1}, id="a loop that keeps one or none"),
         pytest.param("", f"[{A} for a, b in itertools.product([1, 2], [3, 4, 5])]", {6}, id="a product"),
         pytest.param(APPENDED, "configs([32, 64, 128])", {10}, id="appended in a function"),
         pytest.param(APPENDED, "configs(os.listdir())", set(), id="appended for each of something unknown"),

@@ -24,6 +24,13 @@ _READS_DUMPS = re.compile(
     r"(?m)^[^#\n]*\b(?:grep|sed|awk)\b[^\n]*(?:IR Dump|amdgcn|triton_gpu|[vs]gpr|spill|\bttg|ttir|llvm|ptx|mlir)",
     re.IGNORECASE,
 )
+# The toolchain of a C++ build, and anything that may start Python or name what runs in it.
+_BUILDS_CPP = re.compile(r"\b(?:cmake|ctest|mpicxx|g\+\+|nvcc\w*|CXX)\b|_CXX\b", re.IGNORECASE)
+_NAMES_PYTHON = re.compile(
+    r"\bpython[\d.]*[ \t]+(?!/)\S|\$\{?PYTHON|\.(?:py|ipynb)\b|torch|triton|pytest|\bpip3?\b|\bconda|\bvenv|\buv\b"
+    r"|accelerate|deepspeed|vllm|sglang|jupyter",
+    re.IGNORECASE,
+)
 _FOR_TESTS = frozenset({"tox", "pytest"})
 
 
@@ -50,6 +57,7 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
         cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
         runs_programs=kind == "shell" and _runs_what_is_given(path, text),
         reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,
+        builds_cpp=kind == "shell" and _BUILDS_CPP.search(text) is not None and not _NAMES_PYTHON.search(text),
     )
 
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
 _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
 _RUNS_PROGRAMS = re.compile(rb"\b(runpy\.run_(?:path|module)|from runpy import)\b")
+# A search for the files that a compile leaves: `folder.rglob("*.ttir")`.
+_READS_DUMPS = re.compile(
+    rb"(?m)^[^#\n]*(\b(?:[ir]?glob|fnmatch|filter|endswith)\([^\n]*[\"'][^\"'\n]*\.(?:tt|ttg|ll)ir[\"'])"
+)
 _MEANS = (b"env", b"ENV", b"subprocess", b"system", b"popen")
 _MEASURES = WALL_CLOCKS | CPU_CLOCKS | BENCHMARKS
 # The beginnings of Triton's variable names, including common misspellings; `looks_like_triton` requires an N later.
@@ -97,6 +101,7 @@ def read_environment(path: str, trace: Trace) -> EnvironmentFile:
         cpu_only=hides_gpus(settings),
         names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
         runs_programs=bool(source.found(_RUNS_PROGRAMS)),
+        reads_dumps=bool(settings) and bool(source.found(_READS_DUMPS)),
     )
 
 

@@ -89,7 +89,8 @@ class EnvironmentFile:
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make" and so on.
     `for_tests` if it only configures a test runner. `cpu_only` if it states that no GPU is used, so that interpreter
     mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `runs_programs` if it runs a program
-    named by its user, in the mode that it sets; `reads_dumps` if it searches the output of a compile.
+    named by its user, in the mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if
+    it names the toolchain of a C++ build, and nothing of Python.
     """
 
     path: str
@@ -101,6 +102,7 @@ class EnvironmentFile:
     names_gpu: bool = False
     runs_programs: bool = False
     reads_dumps: bool = False
+    builds_cpp: bool = False
 
 
 def mark_explained(settings: Sequence[EnvSetting], text: str) -> tuple[EnvSetting, ...]:

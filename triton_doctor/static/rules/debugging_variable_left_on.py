@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE = "TRD105"
+_DRIVERS = frozenset({"cuda", "rocm"})
 _COST = {
     "slow-kernels": "it slows kernels: it ",
     "slow-compiles": "it slows compiles: it ",
@@ -25,7 +26,10 @@ _COST = {
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each harmful setting, none behind a flag; info if it only prints, or only teaches."""
+    """Yield one finding for each harmful setting; info if it only prints, or only teaches.
+
+    None behind a flag; none for a variable of CUDA or ROCm in a script that builds C++.
+    """
     version = parse_version(project.triton_version)
     for file in project.environment:
         for setting in file.settings:
@@ -33,6 +37,9 @@ def check(project: Project) -> Iterator[Finding]:
             if variable is None or setting.guarded or setting.value is None:
                 continue
             if not variable.harmful(setting.value) or not variable.read_by(version):
+                continue
+            # Programs in C++ read the variables of CUDA and ROCm too.
+            if file.builds_cpp and variable.reader in _DRIVERS:
                 continue
             # A slow compile in a demonstration does not matter; slow kernels falsify what it measures.
             is_shown = (

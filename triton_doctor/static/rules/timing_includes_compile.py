@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 
 CODE = "TRD402"
+# Words of a name, and of a printed text, that state a first launch is what was measured. `compiled` is not one: a
+# compiled model's time is a latency.
+_NAMED = frozenset({"warm", "warmup", "compile", "compiling", "compilation", "autotune", "tuning", "cold", "first"})
+_STATED = re.compile(
+    r"\bwarm(?:ing)?[ -]?up\b|\bcompil(?:e|ing|ation)\b|\bauto-?tun(?:e|ing)\b|\btuning\b|\bcold\b"
+    r"|\bfirst (?:call|run|launch)\b",
+    re.IGNORECASE,
+)
+# A text with the value printed in or after it: `"took {took:.1f}`, `"took", took`, `"took", clock() - start`.
+_SHOWN = r"(?P<words>[^\"'{{}}\n]{{0,200}})(?:\{{|[\"']\s*,)[^\"'{{}}\n]{{0,80}}\b{name}\b"
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -49,8 +60,18 @@ def _callers_for_main(stretch: TimedRegion) -> list[Caller]:
 
 
 def _is_meant(stretch: TimedRegion) -> bool:
-    """Return whether the function states that it measures warm-up or compilation."""
-    return any(word in stretch.function.name.lower() for word in ("warm", "compil"))
+    """Return whether the function, the measured value's name or the text that it is printed with states that warm-up,
+    compilation or tuning is measured.
+    """
+    function, line = stretch.function, stretch.span.line
+    if any(word in function.name.lower() for word in ("warm", "compil")):
+        return True
+    measured = (name for name, every in function.bindings.items() if any(one.line == line for one in every))
+    names = [stretch.name, *measured]
+    if any(_NAMED.intersection(name.lower().split("_")) for name in names):
+        return True
+    shown = (re.finditer(_SHOWN.format(name=re.escape(name)), function.text.text) for name in names)
+    return any(_STATED.search(one["words"]) for every in shown for one in every)
 
 
 def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:

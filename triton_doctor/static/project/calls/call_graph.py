@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import (
+    ALIASES,
     CALLS,
     CalledName,
     Caller,
@@ -88,6 +89,7 @@ class CallGraph:
         if member is not None:
             yield from self._callers_of_applied(module.path, wanted, function)
         else:
+            yield from self._callers_of_renamed(module.path, function)
             yield from self._callers_of_stored(module.path, wanted)
             for operator in operators(module).get(function.name, ()):
                 yield from self._callers_of_operator(operator)
@@ -99,6 +101,14 @@ class CallGraph:
             found = self._project.names.locate(path, name)
             if found is not None and found[:2] == (home, name):
                 yield from stored_function_calls(modules[path], name)
+
+    def _callers_of_renamed(self, home: str, function: Function) -> Iterator[Caller]:
+        """Yield the calls of `function` of `home` by another name: `from kernels import scale as run`, `run(x)`."""
+        search, tests = self._project.modules.search, self._project.tests
+        for path, names in search(ALIASES, function.name, name=function.name, home=home, skip=tests):
+            for name in names:
+                for caller_path, calls in search(CALLS, name, name=name, home=path, skip=tests):
+                    yield from self._among(caller_path, calls, name, function)
 
     def _callers_of_operator(self, operator: str) -> Iterator[Caller]:
         """Yield the calls of a torch operator, in all files that import torch."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # A name, or `apply` of it, and the parenthesis; between them whitespace, comments and closing parentheses.
 _BETWEEN = rb"(?:[\s\\)]|#[^\n]*\n)*"
 _BEFORE = re.compile(rb"(?<![A-Za-z0-9_])(?<!def )")
+_RENAMED = re.compile(rb"[\s\\]+as[\s\\]")
 _AFTER = re.compile(rb"(?:" + _BETWEEN + rb"\." + _BETWEEN + rb"apply)?" + _BETWEEN + rb"\(")
 
 
@@ -93,3 +94,16 @@ CALLS = declare_query("calls", read_calls, call_pattern)
 def _called(func: Expr) -> str:
     name = final_name(func)
     return final_name(func.base) if name == "apply" and isinstance(func, Attr) else name
+
+
+def read_aliases(module: Module, name: str) -> tuple[str, ...]:
+    """Return the other names under which `module` imports `name`: `run` for `from kernels import scale as run`."""
+    return tuple(alias for alias, imported in module.imports.items() if imported.member == name != alias)
+
+
+@cached_in_scan()
+def _alias_pattern(name: str) -> TextPattern:
+    return TextPattern(name, _BEFORE, _RENAMED)
+
+
+ALIASES = declare_query("import aliases", read_aliases, _alias_pattern)

@@ -278,7 +278,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         name="blocks of a pool",
         toward=Toward.MODEL,
-        says="its name counts blocks or pages, as of a cache that is allocated once",
+        says="its name counts blocks, pages or lines, as of a cache that is allocated once",
         example="n_pages = k_cache.shape[0]",
         applies=lambda axis: axis.is_axis and names_pool(axis.name),
     ),

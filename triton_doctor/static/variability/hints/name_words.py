@@ -246,8 +246,9 @@ def names_stack(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def names_pool(name: str) -> bool:
-    """Return whether the name of an axis counts blocks or pages."""
-    return bool(words(name) & {"blocks", "pages", "page"})
+    """Return whether the name of an axis counts blocks, pages or the lines of a cache."""
+    said = words(name)
+    return bool(said & {"blocks", "pages", "page"}) or ("cache" in said and bool(said & {"lines", "slots", "entries"}))
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,7 @@ def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> V
     is a parameter or buffer, whichever method creates it.
     """
     module = interpreter.project.names.home_of_class(of)
-    stores = _stores(module, of, name)
+    stores = stores_in_class(module, of, name)
     if not stores:
         known = of.fields.get(name)
         return _kept(name, module, known.line if known is not None else frame.function.line)
@@ -58,7 +58,7 @@ def _set_to(
 
 
 @cached_in_scan()
-def _stores(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
+def stores_in_class(module: Module, of: Class, name: str) -> tuple[tuple[Function, Stored], ...]:
     """Return the stores to `self.name` in methods of the class."""
     return tuple(
         (function, stored)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.limits import MOST_DEPTH
-from triton_doctor.static.python.ir import Compare, Conditional, Const, Name, TupleExpr
+from triton_doctor.static.python.ir import Attr, Compare, Conditional, Const, Name, TupleExpr
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, reaching_definitions
 from triton_doctor.static.variability.interpreter.known_literals import KnownLiterals
 from triton_doctor.static.variability.interpreter.nullness import is_none, is_none_there
@@ -114,6 +114,9 @@ class BranchTests:
                 return None if found is None else not found
             case Compare("is" | "is not" as op, (Name(name), Const(None))):
                 found = self._is_none(name, point)
+                return None if found is None else found is (op == "is")
+            case Compare("is" | "is not" as op, (Attr(Name("self"), _) as attribute, Const(None))):
+                found = is_none_there(self._interpreter, attribute, point)
                 return None if found is None else found is (op == "is")
             case Compare(op, (left, right)):
                 return self._compared(op, left, right, point)

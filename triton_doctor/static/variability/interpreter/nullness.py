@@ -23,6 +23,7 @@ from triton_doctor.static.python.ir import (
     TupleExpr,
 )
 from triton_doctor.static.python.reaching_definitions import keeps_flag, reaching_definitions
+from triton_doctor.static.variability.interpreter.attributes import stores_in_class
 from triton_doctor.static.variability.interpreter.known_literals import passes_more
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE, METHODS, NEW
 from triton_doctor.static.variability.values.program_point import ProgramPoint
@@ -130,16 +131,40 @@ def is_none_there(interpreter: Interpreter, value: Expr, point: ProgramPoint) ->
         case Name(name):
             key = ("is None", id(point.frame), name, point.order)
             return interpreter.evaluations.guard(key, partial(is_none, interpreter, name, point), None)
+        case Attr(Name("self"), name):
+            own = ("is None", point.frame.function.path, point.frame.function.class_name, name)
+            return interpreter.evaluations.guard(own, partial(_is_set_to_none, interpreter, name, point.frame), None)
         case Conditional(test, options) if test is not None:
             chosen = interpreter.tests.truth(test, point)
-            kept = options if chosen is None else options[:1] if chosen else options[1:]
-            return _agreed([is_none_there(interpreter, option, point) for option in kept])
+            possible = options if chosen is None else options[:1] if chosen else options[1:]
+            return _agreed([is_none_there(interpreter, option, point) for option in possible])
         case TupleExpr() | DictExpr() | BinaryOp() | Compare() | Comprehension():
             return False
         case Call(Attr(_, method)) if method in _MAKING:
             return False
         case _:
             return None
+
+
+def _is_set_to_none(interpreter: Interpreter, name: str, frame: CallFrame) -> bool | None:
+    """Return whether all that the methods of the frame's class assign to `self.name` is None.
+
+    A parameter is not, if its annotation excludes None: `def __init__(self, k: int = 2)`.
+    """
+    module = frame.module
+    of = module.classes.get(frame.function.class_name or "")
+    if of is None or frame.depth >= MOST_DEPTH:
+        return None
+    answers: list[bool | None] = []
+    for function, stored in stores_in_class(module, of, name):
+        given = stored.value.id if isinstance(stored.value, Name) else ""
+        param = function.param(given) if given not in function.bindings else None
+        if param is not None and not param.allows_none and param.default != Const(None):
+            answers.append(False)
+        else:
+            point = ProgramPoint(interpreter.frame(module, function, frame.depth + 1), stored.order)
+            answers.append(is_none_there(interpreter, stored.value, point))
+    return _agreed(answers)
 
 
 def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:

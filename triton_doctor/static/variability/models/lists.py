@@ -32,7 +32,10 @@ def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNum
     if len(lengths) == 1:
         return lengths[0]
     known = [one.literal for one in lengths if isinstance(one.literal, int)]
-    return whole_number(count(known)) if len(known) == len(lengths) else join(lengths)._replace(literal=...)
+    if len(known) == len(lengths):
+        return whole_number(count(known))
+    most = [one.high for one in lengths if one.high is not None]
+    return join(lengths)._replace(literal=..., high=count(most) if len(most) == len(lengths) else None)
 
 
 def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:

@@ -35,6 +35,7 @@ from triton_doctor.static.variability.models.torch import (
     like,
     tensor_method,
 )
+from triton_doctor.static.variability.models.torch_arguments import argument
 from triton_doctor.static.variability.models.torch_products import contracted
 from triton_doctor.static.variability.models.torch_results import concatenated, stacked
 from triton_doctor.static.variability.values.arithmetic import (
@@ -184,8 +185,10 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
             return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
-        case "arange" | "linspace":
+        case "arange" | "randperm":
             return Tensor(front=(join(numbers()),), contiguous=True)
+        case "linspace" if (steps := argument(call, 2, "steps", "num")) is not None:
+            return Tensor(front=(interpreter.number(steps, point),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
             return filled(interpreter, name, call, point)
         case "cat" | "concat" | "concatenate":

@@ -83,11 +83,17 @@ def _indexed(
 
 def _gathered(interpreter: Interpreter, value: Tensor | SymbolicValue, key: Name, point: ProgramPoint) -> Tensor | None:
     """Return `value[rows]` for a tensor `rows` of row numbers: as many rows as it has; None for other keys."""
-    rows = interpreter.value(key, point)
+    count = _row_count(interpreter, key, point)
+    found = views.with_axes(value, 0, (count,), replaced=True) if count is not None else None
+    return found._replace(contiguous=True, moved=None) if found is not None else None
+
+
+def _row_count(interpreter: Interpreter, key: Expr, point: ProgramPoint) -> AbstractNumber | None:
+    """Return how many rows `key` chooses, if it is a name for a tensor of row numbers; else None."""
+    rows = interpreter.value(key, point) if isinstance(key, Name) else None
     if not isinstance(rows, Tensor | SymbolicValue) or tensors.rank(rows) != 1:
         return None
-    found = views.with_axes(value, 0, (interpreter.axis(rows, 0, point.frame),), replaced=True)
-    return found._replace(contiguous=True, moved=None) if found is not None else None
+    return interpreter.axis(rows, 0, point.frame)
 
 
 def _count(keys: Sequence[Expr]) -> int:
@@ -109,6 +115,7 @@ class _Axes:
         """Return the axes that remain of `axes`, each with the position whose stride it keeps."""
         found: list[tuple[AbstractNumber, int | None]] = []
         at = 0
+        is_only_name = sum(isinstance(key, Name) for key in self._keys) == 1
         for key in self._keys:
             if key == _NEW_AXIS:
                 found.append((tensors.ONE, None))
@@ -117,5 +124,7 @@ class _Axes:
                 position = self._start + at if key.step is None else None
                 length = axes[at] if key == _WHOLE else slice_length(self._interpreter, axes[at], key, self._point)
                 found.append((length, position))
+            elif is_only_name and (count := _row_count(self._interpreter, key, self._point)) is not None:
+                found.append((count, None))
             at += 1
         return found

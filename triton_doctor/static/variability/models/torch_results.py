@@ -102,17 +102,24 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
 def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
     """Return the result of an itemwise function: the operands' axes, broadcast."""
     known = [one for one in operands if tensors.rank(one) is not None]
+    # A parameter of the model is broadcast over the other operand, not the other way round.
+    others = [one for one in operands if tensors.rank(one) is None]
+    widest = next((one for one in others if not _is_weight(one)), (others or operands)[0])
     if not known or len(operands) == 1:
-        return operands[0]
+        return widest
     count = max(tensors.rank(one) or 0 for one in known)
-    if len(known) < len(operands) and count < _LEAST_KNOWN:
-        return next(one for one in operands if tensors.rank(one) is None)
+    if others and count < _LEAST_KNOWN:
+        return widest
     columns = (
         [tensors.axis_at(one, position - count) for one in known if (tensors.rank(one) or 0) >= count - position]
         for position in range(count)
     )
     same = all(one.contiguous is True for one in known)
     return Tensor(front=tuple(_broadcast(axes) for axes in columns), contiguous=True if same else None)
+
+
+def _is_weight(value: AnyTensor) -> bool:
+    return isinstance(value, SymbolicValue) and value.root.weight
 
 
 def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:

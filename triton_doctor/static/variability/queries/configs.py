@@ -59,11 +59,15 @@ def describe_configs(project: Project, kernel: Kernel) -> str:
 
 @cached_in_scan(most=_MOST_KEPT)
 def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
-    """Return the possible numbers of configs: several if conditions choose, empty if unknown."""
+    """Return the possible numbers of configs: several if conditions choose, empty if unknown.
+
+    A list of at most one has one: without configs, Triton makes one (triton 3.9 autotuner.py).
+    """
 
     def count(value: Value, frame: CallFrame) -> frozenset[int]:
         lists = value.options if isinstance(value, Union) else (value,)
-        counts = {interpreter_of(project).length(one, frame).literal for one in lists}
+        lengths = [interpreter_of(project).length(one, frame) for one in lists]
+        counts = {1 if one.high is not None and one.high <= 1 else one.literal for one in lengths}
         known = frozenset(one for one in counts if isinstance(one, int))
         return known if len(known) == len(counts) else frozenset()
 

@@ -279,7 +279,7 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         further["size"] = moving[0].size
     if joined.kind is _FIXED and len({repr(operand.literal) for operand in operands}) > 1:
         further["kind"] = _FEW
-    elif joined.decide() in (_PER_CALL, _LOGARITHMIC):
+    elif joined.decide() in (_PER_CALL, _LOGARITHMIC, _FIXED):
         lows = [operand.low for operand in operands]
         highs = [high for operand in operands if (high := operand.high) is not None]
         if len(highs) == len(operands):
