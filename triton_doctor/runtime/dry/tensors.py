@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # CUDA's allocator aligns to 512 bytes, so does an address that is another one times 512.
 ALIGNMENT_BITS = 9
 # The attribute `data` of a tensor, as torch has it.
-BARE = torch._C.TensorBase.data
+TORCH_DATA = torch._C.TensorBase.data
 NUMPY_TYPES = {"bfloat16": "float32", "bool": "bool_"}
 
 
@@ -70,7 +70,7 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
     patches.set(FakeTensor, "record_stream", lambda self, stream: None)
     patches.set(FakeTensor, "pin_memory", lambda self, *_: self)
     patches.set(FakeTensor, "is_pinned", lambda self, *_: False)
-    patches.set(FakeTensor, "data", property(BARE.__get__, _assign_data))
+    patches.set(FakeTensor, "data", property(TORCH_DATA.__get__, _assign_data))
     _patch_class_dispatch(patches, mode)
 
 
@@ -92,7 +92,7 @@ def _fill(value: object, shape: tuple[int, ...]) -> Any:
 
 def _assign_data(self: Any, source: Any) -> None:
     """`parameter.data = source`, with what Python keeps of a tensor: C++ takes shape, strides and dtype over alone."""
-    BARE.__set__(self, source)
+    TORCH_DATA.__set__(self, source)
     if not isinstance(source, FakeTensor):
         return
     # `_fake_device` until torch 2.10, and again since 2.12.

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 
 CODE = "TRD402"
-# Words of a name, and of a printed text, that state a first launch is what was measured. `compiled` is not one: a
-# compiled model's time is a latency.
-_NAMED = frozenset({"warm", "warmup", "compile", "compiling", "compilation", "autotune", "tuning", "cold", "first"})
+# Words of a name or a printed text that state a first launch is what was measured. `compiled`, `warm` and `first` alone
+# are none: the time of a compiled model, of a warm run or to the first token is a latency.
 _STATED = re.compile(
     r"\bwarm(?:ing)?[ -]?up\b|\bcompil(?:e|ing|ation)\b|\bauto-?tun(?:e|ing)\b|\btuning\b|\bcold\b"
     r"|\bfirst (?:call|run|launch)\b",
@@ -68,7 +67,7 @@ def _is_meant(stretch: TimedRegion) -> bool:
         return True
     measured = (name for name, every in function.bindings.items() if any(one.line == line for one in every))
     names = [stretch.name, *measured]
-    if any(_NAMED.intersection(name.lower().split("_")) for name in names):
+    if any(_STATED.search(name.replace("_", " ")) for name in names):
         return True
     shown = (re.finditer(_SHOWN.format(name=re.escape(name)), function.text.text) for name in names)
     return any(_STATED.search(one["words"]) for every in shown for one in every)

@@ -65,15 +65,14 @@ def _hands_out_names(module: Module) -> bool:
     that it imports may be used.
     """
     return module.top.holds(_GLOBALS) and any(
-        _is_namespace(argument) or _looks_up(site.call)
+        _looks_up(site.call) or any(map(_is_namespace, site.call.args))
         for function in module.functions.values()
         if function.holds(_GLOBALS)
         for site in function.calls
-        for argument in (*site.call.args, None)
     )
 
 
-def _is_namespace(expr: Expr | None) -> bool:
+def _is_namespace(expr: Expr) -> bool:
     return isinstance(expr, Call) and expr.func == Name("globals")
 
 

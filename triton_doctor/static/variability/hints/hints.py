@@ -1,7 +1,6 @@
 """The table of hints: what suggests that a size follows the data, or the model.
 
-A builder describes a size as an `AxisContext`. `apply_hints` returns the rows of `HINTS` that apply;
-`hint_weights.weigh` decides. `lattice.join` only unites hints.
+A builder describes a size as an `AxisContext`. `apply_hints` returns the rows that apply; `hint_weights.weigh` decides.
 
 To add a hint, add a row. If no field of `AxisContext` tells when it applies, add a field and fill it in one builder.
 """
@@ -28,9 +27,8 @@ from triton_doctor.static.variability.hints.name_words import (
 )
 
 # The names of rows that other modules look for.
-WEIGHT, LAST_AXIS, TOTAL = "kept with the model", "last axis", "number of elements"
-ATTRIBUTE, UNPACKED = "kept in an attribute", "unpacked shape"
-FIRST_AXIS, COVERED = "first axis", "covered by programs"
+WEIGHT, ATTRIBUTE, UNPACKED = "kept with the model", "kept in an attribute", "unpacked shape"
+FIRST_AXIS, LAST_AXIS, TOTAL, COVERED = "first axis", "last axis", "number of elements", "covered by programs"
 
 HINTS: tuple[Hint, ...] = (
     Hint(

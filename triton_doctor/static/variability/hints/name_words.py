@@ -252,8 +252,8 @@ def names_pool(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def names_block_size(name: str) -> bool:
-    """Return whether the name of an axis is the size of a block or page."""
+def names_page_size(name: str) -> bool:
+    """Return whether the name of an axis is the size of a block or page of a pool: `block_size`, `page_size`."""
     said = words(name)
     return "size" in said and bool(said & {"block", "page"})
 

@@ -146,7 +146,7 @@ class AxisMeanings:
         An axis between a batch and a width is the length, whatever its letter.
         """
         meanings = [self._of_text(axis, _MOST_STEPS) for axis in axes]
-        if len(axes) > 2 and name_words.names_pool(axes[0]) and any(map(name_words.names_block_size, axes[1:])):
+        if len(axes) > 2 and name_words.names_pool(axes[0]) and any(map(name_words.names_page_size, axes[1:])):
             meanings[0] = None  # of a pool that is allocated once: `(num_blocks, block_size, heads, dim)`
         for at, axis in enumerate(axes):
             if axis.lower() == "s" and (_names_time(axes) or (at == len(axes) - 1 and at >= _FEWEST_BEFORE_STATE)):
