@@ -14,6 +14,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -29,34 +30,32 @@ log = logging.getLogger("triton_doctor")
 
 
 class OpenedPack:
-    """The pack of this process, opened when it is first asked for, and the folder that replaces one it cannot write."""
+    """The pack of this process, and the folder that replaces one it cannot write."""
 
     def __init__(self) -> None:
         """Open nothing yet."""
         self._lock = threading.Lock()
-        self._connections: dict[str, sqlite3.Connection | None] = {}
+        self._unreadable: set[str] = set()
         self._own_folder: Path | None = None
         self._said: set[str] = set()
 
     def find(self, key: str) -> tuple[str | None, dict[str, bytes]]:
-        """The kernel of the entry `key`, None for what is no kernel, and its files; none where the pack has no such."""
+        """The kernel of the entry `key`, None for what is no kernel, and its files; none where the pack has no such.
+
+        The pack is opened for each entry: the program could close a descriptor that is kept, and put another file on
+        its number, which SQLite would then read and close.
+        """
         path = os.environ.get(VARIABLE)
-        if not path:
-            return None, {}
-        problem = ""
         with self._lock:
-            for _ in range(2):  # a file on NFS that was replaced has to be opened again
-                try:
-                    if path not in self._connections:
-                        self._connections[path] = connect(path)
-                    connection = self._connections[path]
-                    return (find_group(connection, key), find_files(connection, key)) if connection else (None, {})
-                except (sqlite3.Error, OSError, ValueError) as error:
-                    self._connections.pop(path, None)
-                    problem = str(error)
-            self._connections[path] = None
-        self.say(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {problem}")
-        return None, {}
+            if not path or path in self._unreadable:
+                return None, {}
+            try:
+                with closing(connect(path)) as connection:
+                    return find_group(connection, key), find_files(connection, key)
+            except (sqlite3.Error, OSError, ValueError) as error:
+                self._unreadable.add(path)
+                self.say(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {error}")
+                return None, {}
 
     def own_folder(self) -> Path:
         """A folder of this process, for what cannot be written to the cache. Raises OSError."""
@@ -77,7 +76,7 @@ class OpenedPack:
 
 
 def open_again() -> None:
-    """Give a forked process a pack of its own: SQLite's connections and locks do not survive a fork."""
+    """Give a forked process a state of its own: a lock that another thread held would never be released."""
     global opened
     opened = OpenedPack()
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent, MemoryEvent
 from triton_doctor.runtime.hooks.graphs import GraphReader
+from triton_doctor.runtime.kept_file import KeptFile
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TextIO
 
     from triton_doctor.runtime.event import KernelName
 
@@ -86,7 +86,7 @@ class Session:
         self._checkpoint_at = time.monotonic() + CHECKPOINT_S
         # A signal handler that ends the process may interrupt its own thread while that writes.
         self._lock = threading.RLock()
-        self._file: TextIO | None = None
+        self._file: KeptFile | None = None
         if path is not None:
             self._open(path)
         self._graphs = GraphReader()
@@ -137,10 +137,8 @@ class Session:
         return self._path
 
     def _give_up(self, error: Exception) -> None:
-        self._path, full, self._file = None, self._file, None
-        with contextlib.suppress(OSError):
-            if full is not None:
-                full.close()
+        self._path = None
+        self._close_file()
         if self._when_lost is not None:
             self._when_lost(error.message if isinstance(error, DoctorError) else str(error))
 
@@ -180,9 +178,7 @@ class Session:
                         self._write(event)
             except (OSError, DoctorError) as error:
                 self._give_up(error)
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        self._close_file()
 
     def begin_in_child(self) -> None:
         """A forked child writes a file of its own beside its parent's, from its own beginning, if anything happens."""
@@ -194,7 +190,7 @@ class Session:
         self.recording.events.clear()
         self.recording.before.clear()
         self._seen.clear()
-        self._file = None
+        self._close_file()
         self._graphs = GraphReader()
         if self._before is not None:
             self._before = hooks.launches_so_far()
@@ -212,7 +208,9 @@ class Session:
 
     def _open(self, path: Path) -> None:
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = KeptFile(path)
+            # A forked child, whose file lies beside it, may be in another folder by then.
+            self._path = self._file.path
             self._write(self.recording.headers[0])
         except OSError as error:
             raise DoctorError(
@@ -224,8 +222,12 @@ class Session:
             self._open(self._path)
         if self._file is not None:
             # Handed to the system with each line, so that kill -9 loses none.
-            self._file.write(write_line(value) + "\n")
-            self._file.flush()
+            self._file.write(f"{write_line(value)}\n".encode())
+
+    def _close_file(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 _open_sessions: weakref.WeakSet[Session] = weakref.WeakSet()

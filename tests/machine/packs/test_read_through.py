@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from triton_doctor.machine.packs.pack import write_pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.conftest import Outcome
 
@@ -87,6 +87,13 @@ def test_a_pack_that_cannot_be_read_is_said_once_and_raises_nothing(
     assert [manager.ReadThrough(key).get_file("x.so") for key in KEYS] == [None, None]
     assert len(caplog.messages) == 1
     assert "kernels come from the local cache" in caplog.messages[0]
+
+
+def test_no_descriptor_of_the_pack_is_kept_in_the_program(manager, database: Path) -> None:
+    manager.ReadThrough(KEYS[0]).get_group("add.json")
+
+    opened = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+    assert database.resolve() not in opened
 
 
 def test_a_pack_of_somebody_else_is_not_read(manager, database: Path, caplog: pytest.LogCaptureFixture) -> None:

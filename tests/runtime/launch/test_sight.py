@@ -209,3 +209,54 @@ def test_own_python_without_triton_runs_the_projects(folder, write, tmp_path):
 
     assert json.loads(done.stdout) == str(project)
     assert f"running {project}: triton is not installed in triton-doctor's own Python" in done.stderr
+
+
+TAKING = {
+    "closerange": "os.closerange(3, 256)\nfiles = [open(f'{number}.txt', 'w') for number in range(24)]\n",
+    "dup2": (
+        "files = [open('0.txt', 'w')]\n"
+        "for number in set(range(3, 64)) - {files[0].fileno()}:\n    os.dup2(files[0].fileno(), number)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("taking", TAKING.values(), ids=TAKING)
+def test_program_that_takes_our_descriptors_has_its_files_and_we_all_compiles(run, folder, taking):
+    program = (
+        f"{LAUNCH}import os\nlaunch(10)\n{taking}launch(11)\n"
+        # Where an exec fails, what we had open is closed already.
+        "try:\n    os.execv('/nowhere', ['nowhere'])\nexcept OSError:\n    pass\n"
+        "launch(12)\nfor file in files:\n    file.write('mine')\n    file.close()\nos._exit(0)\n"
+    )
+    done = run(program, "-o", "run.jsonl", TRITON_DOCTOR="live")
+
+    assert done.returncode == 0, done.stderr
+    assert {path.read_text() for path in folder.glob("*.txt")} == {"mine"}
+    assert Recording.read(folder / "run.jsonl").count == 3
+
+
+def test_daemon_that_closes_what_it_inherits_is_recorded_beside_its_own_files(run, folder):
+    program = (
+        f"{LAUNCH}import os\nlaunch(10)\n"
+        "if os.fork():\n    os.wait()\n    os._exit(0)\n"
+        "os.setsid()\nlaunch(11)\nos.closerange(0, 256)\n"
+        "streams = [os.open(os.devnull, os.O_RDWR), os.dup(0), os.dup(0)]\n"
+        "files = [open(f'{number}.txt', 'w') for number in range(24)]\nlaunch(12)\n"
+        "for file in files:\n    file.write(str(streams))\n    file.close()\nos._exit(0)\n"
+    )
+    done = run(program, "-o", "run.jsonl")
+
+    assert done.returncode == 0, done.stderr
+    assert {path.read_text() for path in folder.glob("*.txt")} == {"[0, 1, 2]"}
+    assert Recording.read(folder / "run.jsonl").count == 3
+
+
+def test_recording_that_cannot_be_opened_again_is_said_to_have_stopped(run):
+    program = (
+        f"{LAUNCH}import glob, os\nlaunch(10)\n"
+        "os.unlink(*glob.glob('run.jsonl.parts/*.jsonl'))\nos.closerange(3, 256)\nlaunch(11)\n"
+    )
+    done = run(program, "-o", "run.jsonl", "--max-compiles", "9")
+
+    assert done.returncode == 2
+    assert "stopped recording: the program closed the descriptor of" in done.stderr

@@ -8,13 +8,16 @@ import stat
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.runtime.tritons import REPOSITORY
 from tests.tritons import skip_without
 from triton_doctor.runtime.live.activity import Activity
+from triton_doctor.runtime.live.file import SIZE
 from triton_doctor.runtime.live.folder import live_folder
 from triton_doctor.runtime.live.states import (
     ProcessState,
@@ -294,3 +297,34 @@ def test_name_that_is_no_process_and_no_folder_is_one_line_with_a_hint(runner, t
         assert done.returncode == 2
         assert said in done.stderr
         assert "hint: " in done.stderr
+
+
+def make_odd_files(folder, suffix=""):
+    """What may lie among live files: far too large, and what no file is."""
+    with (folder / f"sparse{suffix}").open("wb") as sparse:
+        sparse.truncate(64 << 30)
+    os.mkfifo(folder / f"fifo{suffix}")
+    (folder / f"folder{suffix}").mkdir()
+    (folder / f"device{suffix}").symlink_to("/dev/zero")
+    (folder / f"gone{suffix}").symlink_to("nowhere")
+
+
+def test_odd_files_among_live_files_are_passed_over(tmp_path):
+    make_odd_files(tmp_path)
+    text = msgspec.json.encode(ProcessState(pid=7, host="a", at_ns=1))
+    deep = b"[" * 4000
+    for name, data in {"live": text, "deep": deep}.items():
+        (tmp_path / name).write_bytes(b"%08x %08x\n%b\n" % (zlib.crc32(data), len(data), data) + bytes(3000))
+
+    assert [state.pid for state in read_folder(str(tmp_path))] == [7]
+
+
+def test_odd_files_among_those_of_nodes_are_passed_over(tmp_path):
+    make_odd_files(tmp_path, ".live")
+    write_node(tmp_path / "node.live", [ProcessState(pid=7, host="a", at_ns=1)], "a")
+
+    assert [state.pid for state in read_nodes(tmp_path)] == [7]
+
+
+def test_live_file_is_a_page_at_most():
+    assert SIZE == 4096

@@ -2,13 +2,14 @@
 
 It lies in memory of the machine, in a folder of this user's, by process id and the time of its start. It is mapped into
 the process: to write is to copy a few hundred bytes, which waits for nobody and is no system call; a checksum shows a
-reader that it came in between. A process removes its file when it ends; that of a process which was killed says what it
-was doing.
+reader that it came in between. No descriptor is kept, which the program could close or take over. A process removes its
+file when it ends; that of a process which was killed says what it was doing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import mmap
 import os
@@ -23,7 +24,7 @@ from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent
 from triton_doctor.runtime.hooks.surroundings import rank
 from triton_doctor.runtime.launch.environment import RUN
-from triton_doctor.runtime.live.folder import LONGEST, SCHEMA, namespace, own_folder, start_of
+from triton_doctor.runtime.live.folder import HEAD_BYTES, LONGEST, SCHEMA, namespace, own_folder, start_of
 from triton_doctor.runtime.program_event import StepEvent
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ ACTIVITIES = 8
 LONGEST_NAME, LONGEST_PATH, LONGEST_COMMAND = 80, 240, 160
 # Launches are written as often, while there are any.
 PERIOD_S = 0.25
-# What is written has a line before it.
-SIZE = LONGEST + 64
+SIZE = LONGEST + HEAD_BYTES
 # What an activity that goes on may change.
 CHANGING = ("stage", "config")
 # Made once: `json.dumps` makes one for each call that is not plain.
@@ -52,7 +52,7 @@ class LiveFile:
     """
 
     def __init__(self) -> None:
-        self._map: mmap.mmap | None = None
+        self._address: int | None = None
         self._pid, self._path = 0, ""
         self._failed = False
         self._fixed = ""
@@ -115,7 +115,7 @@ class LiveFile:
         activities = hooks.open_activities()
         if activities is not None:
             activities.when_changed = None
-        is_own, self._map = self._pid == os.getpid() and self._map is not None, None
+        is_own, self._address = self._pid == os.getpid() and self._address is not None, None
         self._pid = 0
         if is_own:
             with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ class LiveFile:
     def begin_in_child(self) -> None:
         """A forked child has a file of its own, from when it does something."""
         self._lock = threading.Lock()
-        self._map, self._pid = None, 0
+        self._address, self._pid = None, 0
         self._counts = dict.fromkeys(self._counts, 0)
 
     def _write(self) -> None:
@@ -138,8 +138,8 @@ class LiveFile:
         if len(text) > LONGEST:
             text = self._encode(every[:1], more=len(every) - 1)
         data = b"%08x %08x\n%b\n" % (zlib.crc32(text), len(text), text)
-        if self._map is not None:
-            self._map[: len(data)] = data
+        if self._address is not None:
+            ctypes.memmove(self._address, data, len(data))
 
     def _encode(self, activities: Sequence[Activity], *, more: int) -> bytes:
         """The JSON of this moment. Put together from text, for each stage of each compile comes here."""
@@ -170,7 +170,7 @@ class LiveFile:
         try:
             # Pages that are there: to write where a full file system has none would end the process (mmap(2), SIGBUS).
             os.posix_fallocate(descriptor, 0, SIZE)
-            self._map = mmap.mmap(descriptor, SIZE)
+            self._address = map_file(descriptor)
         finally:
             os.close(descriptor)
         fixed = {
@@ -184,6 +184,21 @@ class LiveFile:
             "command": " ".join(getattr(sys, "orig_argv", sys.argv))[:LONGEST_COMMAND],
         }
         self._fixed = encode(fixed)[:-1]
+
+
+def map_file(descriptor: int) -> int:
+    """Map the file of `descriptor` for good and return its address. Raises OSError.
+
+    Python's `mmap` duplicates the descriptor, and closes that number at its end, whosever it is then
+    (CPython 3.11 mmapmodule.c, new_mmap_object; `trackfd` since 3.13).
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long
+    library.mmap.restype = ctypes.c_void_p
+    address: int = library.mmap(None, SIZE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "cannot map the live file")
+    return address
 
 
 _open: LiveFile | None = None

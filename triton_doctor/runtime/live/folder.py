@@ -7,8 +7,9 @@ import os
 import stat
 
 SCHEMA = 1
-# A page.
-LONGEST = 4096
+# A live file is a page at most: a line with the checksum and the length of the JSON, and the JSON.
+HEAD_BYTES = 64
+LONGEST = 4096 - HEAD_BYTES
 IN_MEMORY = "/dev/shm"
 PREFIX = "triton-doctor-live-"
 

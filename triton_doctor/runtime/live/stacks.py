@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.regular_files import read_regular_file
 from triton_doctor.runtime.live.activity import BUILDING, COMPILING, LOADING, TUNING
 
 INSTALL = "pip install 'triton-doctor[attach]'"
@@ -185,8 +186,7 @@ def _is_users(frame: StackFrame) -> bool:
 def _read_line(pid: int, frame: StackFrame) -> str:
     # As the process sees its files: it may be in a container.
     try:
-        with open(f"/proc/{pid}/root{frame.path}", encoding="utf-8", errors="replace") as file:
-            text = next((line for number, line in enumerate(file, 1) if number == frame.line), "")
-    except OSError:
+        lines = read_regular_file(f"/proc/{pid}/root{frame.path}").decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
         return ""
-    return text.strip()[:LONGEST_LINE]
+    return "".join(lines[frame.line - 1 : frame.line]).strip()[:LONGEST_LINE]

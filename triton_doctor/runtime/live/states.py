@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 import zlib
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from triton_doctor.regular_files import read_head, read_regular_file
 from triton_doctor.runtime.live.activity import Activity  # noqa: TC001 - msgspec evaluates annotations
-from triton_doctor.runtime.live.folder import LONGEST, SCHEMA, live_folder, namespace
+from triton_doctor.runtime.live.folder import HEAD_BYTES, LONGEST, SCHEMA, live_folder, namespace
 from triton_doctor.runtime.live.process_table import ProcessTable, elapsed_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
+    from pathlib import Path
 
 RUNNING, STOPPED, GONE, WAITING, ELSEWHERE, UNHEARD = "running", "stopped", "gone", "waiting", "elsewhere", "unheard"
 # What is worst comes first; between equals, what has gone on for longest.
@@ -115,8 +115,8 @@ def read_state(path: str) -> ProcessState | None:
     """What the live file `path` says; None where it says nothing, or is none of this version's."""
     for _ in range(LOOKS):
         try:
-            data = Path(path).read_bytes()[: 2 * LONGEST]
-        except OSError:
+            data = read_head(path, LONGEST + HEAD_BYTES)
+        except (OSError, ValueError):
             return None
         head, _, rest = data.partition(b"\n")
         words = head.split()
@@ -132,8 +132,8 @@ def read_state(path: str) -> ProcessState | None:
 def decode_state(text: bytes) -> ProcessState | None:
     """The state in `text`; None for what is none."""
     try:
-        state = msgspec.convert(json.loads(text), ProcessState)
-    except (ValueError, msgspec.ValidationError):
+        state = msgspec.json.decode(text, type=ProcessState)
+    except (msgspec.DecodeError, RecursionError):
         return None
     return state if state.schema <= SCHEMA else None
 
@@ -165,8 +165,8 @@ def read_nodes(folder: Path) -> list[ProcessState]:
     states: list[ProcessState] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
-            node = msgspec.json.decode(path.read_bytes(), type=NodeStates)
-        except (OSError, msgspec.DecodeError):
+            node = msgspec.json.decode(read_regular_file(path), type=NodeStates)
+        except (OSError, msgspec.DecodeError, RecursionError):
             continue
         heard = time.time() - node.at_ns / 1e9 <= UNHEARD_S
         states += node.processes if heard else [replace(state, health=UNHEARD) for state in node.processes]
