@@ -27,6 +27,15 @@ def main() -> int:
         return start(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED
+    except FileNotFoundError:
+        from triton_doctor.errors import GONE, working_folder
+
+        if working_folder() != GONE:
+            raise
+        from triton_doctor.run_command import say
+
+        say("the working directory is gone", hint="go to a folder that is there")
+        return STOPPED
     finally:
         hear_interrupts(leave_interrupted)
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from triton_doctor.regular_files import read_regular_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -23,11 +25,14 @@ WRITTEN, PRESENT, UNUSABLE = "written", "present", "unusable"
 GROUP, SUFFIX = "__grp__", ".json"
 STAGING = ".triton-doctor-unpack-"
 NAME_BYTES = 255
+# Of the group file or the metadata of an entry, which have a few kB; decoding takes some twenty times as much memory.
+JSON_BYTES = 1 << 20
 
 
-def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder: Path, seen_at: Path) -> str:
+def place_entry(key: str, group: str | None, files: Mapping[str, Iterable[bytes]], folder: Path, seen_at: Path) -> str:
     """Write the entry `key` into `folder`, which its users see as `seen_at`, by renaming a whole folder.
 
+    `files` are the pieces of each file; they are read in order, and only where the entry is written.
     `group` is the kernel whose group file makes Triton find the files, None for what is no kernel. Returns "written",
     "present" for what is there already, or "unusable" where what is there keeps Triton from finding the files. Raises
     OSError where nothing can be written, and ValueError for a name that no cache has.
@@ -43,8 +48,9 @@ def place_entry(key: str, group: str | None, files: Mapping[str, bytes], folder:
     try:
         fresh = staging / key
         fresh.mkdir()
-        for name, data in group_files(group, files, seen_at / key):
-            (fresh / name).write_bytes(data)
+        for name, pieces in group_files(group, files, seen_at / key):
+            with (fresh / name).open("wb") as file:
+                file.writelines(pieces)
         try:
             # Renames over an empty folder too, which Triton makes before it looks for anything.
             fresh.rename(final)
@@ -77,7 +83,7 @@ def write_entries(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
             kernel = group.removeprefix(GROUP).removesuffix(SUFFIX)
             named = json.loads(contents.pop(group))["child_paths"]
             contents = {name: contents[name] for name in named} | contents
-        place_entry(entry, kernel, contents, folder, folder)
+        place_entry(entry, kernel, {name: [data] for name, data in contents.items()}, folder, folder)
 
 
 def list_kernel_entries(folder: Path) -> Iterator[tuple[str, str]]:
@@ -87,12 +93,14 @@ def list_kernel_entries(folder: Path) -> Iterator[tuple[str, str]]:
             yield entry.name, group.name.removeprefix(GROUP).removesuffix(SUFFIX)
 
 
-def group_files(group: str | None, files: Mapping[str, bytes], seen_at: Path) -> Iterator[tuple[str, bytes]]:
+def group_files(
+    group: str | None, files: Mapping[str, Iterable[bytes]], seen_at: Path
+) -> Iterator[tuple[str, Iterable[bytes]]]:
     """The files of an entry as Triton keeps them in a folder that it sees as `seen_at`; the group file is the last."""
     yield from files.items()
     if group is not None:
         children = {"child_paths": {name: str(seen_at / name) for name in files}}
-        yield f"{GROUP}{group}{SUFFIX}", json.dumps(children).encode()
+        yield f"{GROUP}{group}{SUFFIX}", [json.dumps(children).encode()]
 
 
 def is_complete(final: Path, group: str | None, names: Iterable[str], seen_at: Path) -> bool:
@@ -100,7 +108,7 @@ def is_complete(final: Path, group: str | None, names: Iterable[str], seen_at: P
     if group is None:
         return all((final / name).is_file() for name in names)
     try:
-        children = json.loads((final / f"{GROUP}{group}{SUFFIX}").read_bytes())["child_paths"]
+        children = json.loads(read_regular_file(final / f"{GROUP}{group}{SUFFIX}", JSON_BYTES))["child_paths"]
         own = {name: str(seen_at / name) for name in children}
         places = (final / name if path == own[name] else Path(path) for name, path in children.items())
         return bool(children) and all(place.exists() for place in places)

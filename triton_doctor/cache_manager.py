@@ -144,7 +144,8 @@ class ReadThrough(FileCacheManager):  # type: ignore[misc]
         for _ in range(2):
             folder = Path(self.cache_dir).parent
             try:
-                return place_entry(self.key, group, files, folder, folder) in {WRITTEN, PRESENT}
+                pieces = {name: [data] for name, data in files.items()}
+                return place_entry(self.key, group, pieces, folder, folder) in {WRITTEN, PRESENT}
             except OSError:
                 self._write_elsewhere()
         return False

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, working_folder
 from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
@@ -240,7 +240,9 @@ class Watch:
             return False, [*errors, *find_unchecked(processes)]
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), SortOrder.TIME)
-        text = render_text(whole, cwd=Path.cwd(), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess)
+        text = render_text(
+            whole, cwd=Path(working_folder()), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess
+        )
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
@@ -272,7 +274,7 @@ def prepare() -> None:
 
 def read_budgets() -> tuple[tuple[str, int], ...]:
     """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
-    folder = os.getcwd()
+    folder = working_folder()
     while not file_holds(os.path.join(folder, "pyproject.toml"), b"triton-doctor"):
         if folder == os.path.dirname(folder):
             return ()

@@ -44,7 +44,7 @@ def env(
     import os
 
     from triton_doctor.cli.streams import choose_view, require_output, write_report
-    from triton_doctor.errors import DoctorError
+    from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.machine.diagnose import diagnose, version_of
     from triton_doctor.machine.probe import probe
     from triton_doctor.machine.probe_variables import read_env_file, read_process
@@ -62,7 +62,8 @@ def env(
     if variables:
         write_report(list_variables(word, asked, output_format), output_file)
         return
-    settings = override(load_settings(Path.cwd()), select=(), ignore=(), fail_on=severity(fail_on) if fail_on else None)
+    here = Path(working_folder())
+    settings = override(load_settings(here), select=(), ignore=(), fail_on=severity(fail_on) if fail_on else None)
     environment = dict(os.environ)
     if env_file is not None:
         environment |= read_env_file(env_file)
@@ -74,7 +75,7 @@ def env(
         for finding in diagnose(machine, asked)
         if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
     ]
-    view = choose_view(None, color, cwd=Path.cwd(), to_file=output_file is not None)
+    view = choose_view(None, color, cwd=here, to_file=output_file is not None)
     read_as = asked or version_of(machine)
     text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
     write_report(text, output_file)

@@ -28,6 +28,7 @@ def report(
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
+    from triton_doctor.errors import working_folder
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.report.recording.unserved import explain_unserved
@@ -42,7 +43,7 @@ def report(
         sort_kernels(account(processes), sort),
         output_format,
         recordings=processes,
-        cwd=Path.cwd(),
+        cwd=Path(working_folder()),
         color=color_report(to_file=to_file),
         width=width_of_report(to_file=to_file),
         unserved=explain_unserved(processes, pack or []),

@@ -72,6 +72,8 @@ def sweep(
     from triton_doctor.runtime.dry.sweep.functions import load_function
     from triton_doctor.runtime.dry.sweep.summary import write_recording
 
+    # torch itself ends a process whose working directory is gone.
+    Path.cwd()
     dimensions = read_dimensions(parse_vary(vary or []), fixed or ())
     if output is not None and output.exists() and not force:
         raise DoctorError(f"{output} is there already", hint="--force replaces it")

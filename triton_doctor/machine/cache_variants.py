@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.cache_entries import JSON_BYTES
 from triton_doctor.machine.cache_ir import CodePlace, KernelCode, read_code
 from triton_doctor.machine.cache_source import CachedSource, Naming, read_kernel_source
 from triton_doctor.regular_files import read_regular_file
@@ -92,7 +93,7 @@ def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
     """`entry` of `folder`; None where it is damaged or vanished."""
     stem = folder / entry.key / (entry.kernel or "")
     try:
-        metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json")))
+        metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json"), JSON_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(metadata, dict):

@@ -58,7 +58,8 @@ def test_unpacked_elsewhere_or_read_through_all_variants_are_found(
     assert lookups["missed"] == sum(process["compiled"] for process in found["together"])
     with open_pack(tar) as (manifest, entries):
         whole = sum(file.stat().st_size for file in (tmp_path / "gone").rglob("*") if file.is_file())
-        assert sum(len(data) for _, files in entries for data in files.values()) <= 0.35 * whole
+        pieces = (piece for _, files in entries for pieces in files.values() for piece in pieces)
+        assert sum(map(len, pieces)) <= 0.35 * whole
         assert manifest.parts.triton == version
         assert [function.name for function in manifest.entries[0].functions] == ["add", "scale"]
 
@@ -96,7 +97,7 @@ def test_the_same_entries_make_the_same_pack_and_come_back(packed: Path, tmp_pat
     assert (tmp_path / f"one.{form}").read_bytes() == (tmp_path / f"two.{form}").read_bytes()
     with open_pack(tmp_path / f"one.{form}") as (manifest, entries):
         assert manifest == gathered.manifest
-        assert [files["add.cubin"] for _, files in entries] == [f"cubin of {key}".encode() for key in KEYS]
+        assert [[*files["add.cubin"]] for _, files in entries] == [[f"cubin of {key}".encode()] for key in KEYS]
 
 
 def test_an_entry_that_is_there_is_never_overwritten(packed: Path, tmp_path: Path) -> None:

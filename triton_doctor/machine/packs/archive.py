@@ -1,7 +1,8 @@
 """A pack as a tar file, compressed with zstandard or not: the manifest first, then the files in its order.
 
-An archive may come from anybody. It is read as a stream: nothing in it decides where a byte is written, and each member
-must be the regular file that the manifest names next, of the size that it names.
+An archive may come from anybody. It is read as a stream, a piece at a time: nothing in it decides where a byte is
+written or how much memory is used, and each member must be the regular file that the manifest names next, of the size
+that it names.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+from collections import deque
 from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, cast
 
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 LEVEL = 9
-# Headers and padding of a member, and what a stream of tar is read ahead.
-MEMBER_BYTES, AHEAD_BYTES = 4096, 1 << 20
-# What zstandard may ask for to decompress: its own limit for a level of 19, which no pack of ours reaches.
-WINDOW_BYTES = 1 << 27
+# The headers and the padding of a member, and what a stream of tar is read ahead. `tarfile` holds a header in memory.
+HEADER_BYTES, PIECE_BYTES = 1 << 16, 1 << 20
+# What zstandard may ask for to decompress: four times what its level 19 needs.
+WINDOW_BYTES = 1 << 25
 DAMAGED = "copy it again, or pack it again"
 
 
@@ -59,7 +61,7 @@ class LimitedReader:
     """Reads `source` as far as `remaining` bytes: a few compressed bytes may stand for any number."""
 
     def __init__(self, source: IO[bytes], remaining: int) -> None:
-        """Allow `remaining` bytes."""
+        """Allow `remaining` bytes; set it before each header and each content."""
         self._source = source
         self.remaining = remaining
 
@@ -78,7 +80,7 @@ class OpenedArchive:
     def __init__(self, path: Path, tar: tarfile.TarFile, reader: LimitedReader) -> None:
         """Read the manifest. Raises DoctorError."""
         self.path = path
-        self._tar = tar
+        self._tar, self._reader = tar, reader
         member = self._next_member()
         if member is None or member.name != MANIFEST or not member.isreg():
             raise DoctorError(f"{path} does not begin with {MANIFEST}", hint="this is no pack of triton-doctor")
@@ -86,41 +88,48 @@ class OpenedArchive:
             raise DoctorError(
                 f"{path}: the manifest has {member.size:,} bytes", hint="this is no pack of triton-doctor"
             )
-        self.manifest: Manifest = decode_manifest(self._content(member), str(path))
-        files = sum(len(entry.files) for entry in self.manifest.entries)
-        reader.remaining = self.manifest.size_bytes + files * MEMBER_BYTES + AHEAD_BYTES
+        self.manifest: Manifest = decode_manifest(b"".join(self._content(member)), str(path))
 
-    def entries(self) -> Iterator[tuple[PackedEntry, dict[str, bytes]]]:
-        """Each entry with its files. Raises DoctorError where the archive is not what its manifest says."""
+    def entries(self) -> Iterator[tuple[PackedEntry, dict[str, Iterator[bytes]]]]:
+        """Each entry with the pieces of its files, to be read in their order before the next entry is asked for.
+
+        Raises DoctorError, also while pieces are read, where the archive is not what its manifest says.
+        """
         for entry in self.manifest.entries:
-            files = {}
-            for packed in entry.files:
-                member = self._next_member()
-                self._require(member is not None, "ends too early")
-                assert member is not None
-                self._require(
-                    member.isreg() and not member.issparse(), f"has `{member.name[:80]}`, which is no regular file"
-                )
-                name = f"{entry.key}/{packed.name}"
-                self._require(member.name == name, f"has `{member.name[:80]}` where the manifest has `{name}`")
-                self._require(member.size == packed.size, f"has {member.size:,} bytes in `{name}`, not {packed.size:,}")
-                files[packed.name] = self._content(member)
+            files = {packed.name: self._read_file(f"{entry.key}/{packed.name}", packed.size) for packed in entry.files}
             yield entry, files
+            for pieces in files.values():
+                deque(pieces, maxlen=0)
         extra = self._next_member()
         self._require(extra is None, f"has `{extra.name[:80] if extra else ''}`, which the manifest does not name")
 
+    def _read_file(self, name: str, size: int) -> Iterator[bytes]:
+        member = self._next_member()
+        self._require(member is not None, "ends too early")
+        assert member is not None
+        self._require(member.isreg() and not member.issparse(), f"has `{member.name[:80]}`, which is no regular file")
+        self._require(member.name == name, f"has `{member.name[:80]}` where the manifest has `{name}`")
+        self._require(member.size == size, f"has {member.size:,} bytes in `{name}`, not {size:,}")
+        yield from self._content(member)
+
     def _next_member(self) -> tarfile.TarInfo | None:
+        self._reader.remaining = HEADER_BYTES
         with self._translated():
             return self._tar.next()
 
-    def _content(self, member: tarfile.TarInfo) -> bytes:
+    def _content(self, member: tarfile.TarInfo) -> Iterator[bytes]:
+        left = member.size
+        self._reader.remaining = left + HEADER_BYTES
         with self._translated():
             file = self._tar.extractfile(member)
-            data = file.read() if file else b""
-        self._require(len(data) == member.size, "ends too early")
+        while left:
+            with self._translated():
+                piece = file.read(min(left, PIECE_BYTES)) if file else b""
+            self._require(bool(piece), "ends too early")
+            left -= len(piece)
+            yield piece
         # The tarfile keeps what it has seen; a pack has thousands.
         self._tar.members = []  # type: ignore[attr-defined]
-        return data
 
     def _require(self, holds: bool, problem: str) -> None:
         if not holds:
@@ -145,7 +154,7 @@ def open_archive(path: Path) -> Iterator[OpenedArchive]:
             compressed = file.peek(4)[:4] == ZSTD_MAGIC
             reader = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES)
             source = stack.enter_context(reader.stream_reader(file, closefd=False)) if compressed else file
-            limited = LimitedReader(source, MANIFEST_BYTES + AHEAD_BYTES)
+            limited = LimitedReader(source, HEADER_BYTES)
             tar = stack.enter_context(tarfile.open(fileobj=cast("IO[bytes]", limited), mode="r|"))
         except OSError as error:
             raise DoctorError(f"{path} cannot be read: {reason_of(error)}", hint="name a pack") from error

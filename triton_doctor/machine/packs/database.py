@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.machine.packs.gather import GatheredEntries
-    from triton_doctor.machine.packs.manifest import Manifest, PackedEntry
+    from triton_doctor.machine.packs.manifest import Manifest, PackedEntry, PackedFile
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 TABLES = (
@@ -26,6 +26,10 @@ TABLES = (
     "CREATE TABLE entries (key TEXT PRIMARY KEY, grouped TEXT) WITHOUT ROWID",
     "CREATE TABLE files (key TEXT NOT NULL, name TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (key, name))",
 )
+# Of SQLite while a pack from anybody is read, and of a file in it.
+HEAP_BYTES, PIECE_BYTES = 32 << 20, 1 << 20
+TOO_LARGE = "it takes too much memory"
+COPY_AGAIN = "copy it again, or pack it again"
 # "TDpk": what `file` shows, and how a pack is told from somebody else's database.
 APPLICATION = 0x5444706B
 
@@ -54,10 +58,16 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
         raise OSError(f"{path}: {error}") from error
 
 
-def connect(path: str) -> sqlite3.Connection:
-    """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none."""
+def connect(path: str, *, heap_bytes: int | None = None) -> sqlite3.Connection:
+    """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none.
+
+    `heap_bytes` bounds the memory of SQLite in this whole process, which raises MemoryError beyond it: a file from
+    anybody may have any number of tables.
+    """
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
     try:
+        if heap_bytes is not None:
+            connection.execute(f"PRAGMA hard_heap_limit = {heap_bytes}")
         connection.execute("PRAGMA trusted_schema = OFF")
         # A file from anybody could have views instead, which compute without end.
         tables = tuple(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
@@ -83,32 +93,47 @@ def find_group(connection: sqlite3.Connection, key: str) -> str | None:
 def read_manifest(path: Path) -> Manifest:
     """The manifest of the pack at `path`. Raises DoctorError."""
     from triton_doctor.errors import DoctorError
-    from triton_doctor.machine.packs.manifest import decode_manifest
+    from triton_doctor.machine.packs.manifest import MANIFEST_BYTES, decode_manifest
 
     try:
-        with closing(connect(str(path))) as connection:
-            row = connection.execute("SELECT manifest FROM pack").fetchone()
-    except sqlite3.Error as error:
-        raise DoctorError(f"{path} is no pack: {error}", hint="`triton-doctor cache pack` writes one") from error
-    if row is None or not isinstance(row[0], bytes):
-        raise DoctorError(f"{path}: the manifest is damaged", hint="pack it again")
-    return decode_manifest(row[0], str(path))
+        with closing(connect(str(path), heap_bytes=HEAP_BYTES)) as connection:
+            row = connection.execute("SELECT rowid FROM pack").fetchone()
+            if row is None:
+                raise DoctorError(f"{path}: the manifest is damaged", hint="pack it again")
+            with connection.blobopen("pack", "manifest", row[0], readonly=True) as blob:
+                data = blob.read(MANIFEST_BYTES + 1)
+    except (sqlite3.Error, MemoryError) as error:
+        raise DoctorError(
+            f"{path} is no pack: {str(error) or TOO_LARGE}", hint="`triton-doctor cache pack` writes one"
+        ) from error
+    return decode_manifest(data, str(path))
 
 
-def read_entries(path: Path, manifest: Manifest) -> Iterator[tuple[PackedEntry, dict[str, bytes]]]:
-    """Each entry of the pack at `path` with its files. Raises DoctorError where `manifest` names others."""
+def read_entries(path: Path, manifest: Manifest) -> Iterator[tuple[PackedEntry, dict[str, Iterator[bytes]]]]:
+    """Each entry of the pack at `path` with the pieces of its files.
+
+    Raises DoctorError, also while pieces are read, where `manifest` names others.
+    """
     from triton_doctor.errors import DoctorError
 
+    def read_file(key: str, packed: PackedFile) -> Iterator[bytes]:
+        query = "SELECT rowid FROM files WHERE key = ? AND name = ?"
+        row = None
+        try:
+            row = connection.execute(query, (key, packed.name)).fetchone()
+            with connection.blobopen("files", "data", row[0] if row else 0, readonly=True) as blob:
+                if len(blob) != packed.size:
+                    raise DoctorError(f"{path} lacks files of {key}", hint=COPY_AGAIN)
+                while piece := blob.read(PIECE_BYTES):
+                    yield piece
+        except (sqlite3.Error, MemoryError) as error:
+            problem = f"is damaged: {str(error) or TOO_LARGE}" if row else f"lacks files of {key}"
+            raise DoctorError(f"{path} {problem}", hint=COPY_AGAIN) from error
+
     try:
-        with closing(connect(str(path))) as connection:
-            for entry in manifest.entries:
-                found = find_files(connection, entry.key)
-                files = {file.name: found.get(file.name) for file in entry.files}
-                if any(
-                    not isinstance(data, bytes) or len(data) != file.size
-                    for file, data in zip(entry.files, files.values(), strict=True)
-                ):
-                    raise DoctorError(f"{path} lacks files of {entry.key}", hint="copy it again, or pack it again")
-                yield entry, {name: data for name, data in files.items() if data is not None}
-    except sqlite3.Error as error:
-        raise DoctorError(f"{path} is damaged: {error}", hint="copy it again, or pack it again") from error
+        connection = connect(str(path), heap_bytes=HEAP_BYTES)
+    except (sqlite3.Error, MemoryError) as error:
+        raise DoctorError(f"{path} is damaged: {str(error) or TOO_LARGE}", hint=COPY_AGAIN) from error
+    with closing(connection):
+        for entry in manifest.entries:
+            yield entry, {packed.name: read_file(entry.key, packed) for packed in entry.files}

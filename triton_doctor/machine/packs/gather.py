@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.cache_entries import is_file_name
+from triton_doctor.cache_entries import JSON_BYTES, is_file_name
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX, read_entries
 from triton_doctor.machine.packs.functions import find_functions
 from triton_doctor.machine.packs.manifest import (
@@ -95,8 +95,8 @@ def read_packed(folder: Path, found: CacheEntry, *, with_code: bool) -> PackedEn
         return read_module(folder, found)
     kernel = found.kernel
     path = folder / found.key
-    group = json.loads(read_regular_file(path / f"{GROUP}{kernel}{SUFFIX}"))
-    metadata = json.loads(read_regular_file(path / f"{kernel}{SUFFIX}"))
+    group = json.loads(read_regular_file(path / f"{GROUP}{kernel}{SUFFIX}", JSON_BYTES))
+    metadata = json.loads(read_regular_file(path / f"{kernel}{SUFFIX}", JSON_BYTES))
     names = sorted(group["child_paths"]) if isinstance(group, dict) and isinstance(metadata, dict) else []
     suffixes = {suffix_of(name) for name in names}
     binary = next((suffix for suffix in INTERMEDIATE if suffix in suffixes), None)
@@ -133,7 +133,7 @@ def read_code(path: Path, kernel: str) -> str:
     """The intermediate code that names the kernel's source; empty where the cache keeps none."""
     for suffix in CODE_SUFFIXES:
         try:
-            return read_regular_file(path / f"{kernel}{suffix}", FILE_BYTES).decode("utf-8", "replace")
+            return read_regular_file(path / f"{kernel}{suffix}").decode("utf-8", "replace")
         except OSError:
             continue
     return ""

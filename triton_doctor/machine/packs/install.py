@@ -33,7 +33,7 @@ class InstallCounts:
 
 
 def install(
-    entries: Iterable[tuple[PackedEntry, Mapping[str, bytes]]], folder: Path, *, seen_at: Path
+    entries: Iterable[tuple[PackedEntry, Mapping[str, Iterable[bytes]]]], folder: Path, *, seen_at: Path
 ) -> InstallCounts:
     """Write `entries` into `folder`, which the processes that use it see as `seen_at`.
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.cache_entries import JSON_BYTES
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX
 from triton_doctor.machine.packs.differences import KeyDifference, compare_entry, group_misses
 from triton_doctor.machine.packs.gather import gather, match_kernel
@@ -116,7 +117,7 @@ def compare_all(
 def read_children(folder: Path, entry: PackedEntry) -> dict[str, str]:
     """The files of the group of `entry`, and where its group file says that they are."""
     try:
-        group = json.loads(read_regular_file(folder / entry.key / f"{GROUP}{entry.kernel}{SUFFIX}"))
+        group = json.loads(read_regular_file(folder / entry.key / f"{GROUP}{entry.kernel}{SUFFIX}", JSON_BYTES))
         return {str(name): str(path) for name, path in group["child_paths"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from triton_doctor.cache_entries import is_file_name
@@ -13,12 +11,14 @@ from triton_doctor.machine.cache_entries import ENTRY_NAME
 SCHEMA = 1
 MANIFEST = "manifest.json"
 KERNEL, LAUNCHER, TUNING = "kernel", "launcher", "tuning"
-MANIFEST_BYTES = 64 << 20
-# A file of a kernel is held in memory while it is packed or unpacked; the largest binaries have some megabytes.
+# A pack may come from anybody, and reading it takes less than 200 MB whatever it says. Measured: a value of JSON takes
+# up to 113 bytes once decoded, and a character up to four. A manifest has about 1 kB and 25 values for each kernel.
+MANIFEST_BYTES, MANIFEST_VALUES = 16 << 20, 500_000
+# A file of a kernel is held in memory while it is packed; the largest binaries have some megabytes.
 FILE_BYTES = 1 << 30
 
 
-class SourceFunction(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class SourceFunction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, order=True):
     """A function that a kernel was compiled from: the kernel itself, or one that it calls.
 
     `path` is where it stood, `module_path` its end that an import finds. `definition` is the line of its `def`, `line`
@@ -34,14 +34,14 @@ class SourceFunction(msgspec.Struct, frozen=True, kw_only=True, order=True):
     digest: str | None = None
 
 
-class PackedFile(msgspec.Struct, frozen=True, kw_only=True):
+class PackedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A file of an entry."""
 
     name: str
     size: int
 
 
-class PackedEntry(msgspec.Struct, frozen=True, kw_only=True):
+class PackedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One folder of the cache. `kind` is "kernel", "launcher" or "tuning"; `kernel` is None for a launcher.
 
     `target` is as in `cuda:90`, `variables` are those that entered the key when the kernel was compiled, `triton` is
@@ -63,7 +63,7 @@ class PackedEntry(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.files)
 
 
-class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
+class KeyParts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The parts of the key that all kernels of an installation share. None where there is no Triton to ask.
 
     `frontend` is a digest of Triton's own Python files, `ptxas` what each assembler says of its version, by its name.
@@ -101,37 +101,40 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(entry for entry in self.entries if entry.kind == kind)
 
 
+class ManifestHead(msgspec.Struct):
+    """What tells whether this version reads the rest."""
+
+    schema: int | None = None
+
+
 def encode_manifest(manifest: Manifest) -> bytes:
-    """`manifest` as JSON, the same bytes for the same manifest. Defaults are left out."""
-    return msgspec.json.encode({**shorten(manifest), "schema": manifest.schema}, order="deterministic")
+    """`manifest` as JSON, the same bytes for the same manifest. Raises DoctorError where nobody would read it."""
+    data = msgspec.json.encode(manifest, order="deterministic")
+    require_size(data, f"{len(manifest.entries):,} entries")
+    return data
 
 
-def shorten(value: Any) -> Any:
-    """`value` as plain objects, without fields that have their default."""
-    if isinstance(value, msgspec.Struct):
-        fields = msgspec.structs.fields(value)
-        kept = ((field.name, getattr(value, field.name), field.default) for field in fields)
-        return {name: shorten(item) for name, item, default in kept if item not in (default, (), {})}
-    if isinstance(value, tuple):
-        return [shorten(item) for item in value]
-    return value
+def require_size(data: bytes, what: str) -> None:
+    """Raise DoctorError where decoding the manifest `data` could take more memory than is allowed."""
+    if len(data) > MANIFEST_BYTES or sum(map(data.count, (b",", b"[", b"{"))) > MANIFEST_VALUES:
+        raise DoctorError(f"{what}: the manifest is too large", hint="pack fewer kernels, by --select or --recording")
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:
     """The manifest of the pack at `path`. Raises DoctorError where it is damaged, or names what no cache holds."""
+    require_size(data, path)
     try:
-        head = msgspec.json.decode(data, type=dict[str, Any])
+        head = msgspec.json.decode(data, type=ManifestHead)
+        if head.schema != SCHEMA:
+            raise DoctorError(
+                f"{path}: the manifest has schema {head.schema}, this version reads {SCHEMA}",
+                hint="use the version of triton-doctor that packed it",
+            )
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.ValidationError as error:
+        raise DoctorError(f"{path}: the manifest is damaged: {error}", hint="pack it again") from error
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise DoctorError(f"{path}: the manifest is damaged", hint="pack it again") from error
-    if head.get("schema") != SCHEMA:
-        raise DoctorError(
-            f"{path}: the manifest has schema {head.get('schema')!r:.20}, this version reads {SCHEMA}",
-            hint="use the version of triton-doctor that packed it",
-        )
-    try:
-        manifest = msgspec.convert({name: [] if item is None else item for name, item in head.items()}, Manifest)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise DoctorError(f"{path}: the manifest is damaged: {error}", hint="pack it again") from error
     for entry in manifest.entries:
         if problem := find_problem(entry):
             raise DoctorError(f"{path}: the manifest names {problem}", hint="this is no pack of kernels; pack it again")

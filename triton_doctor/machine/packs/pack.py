@@ -56,8 +56,11 @@ def write_pack(gathered: GatheredEntries, path: Path) -> int:
 
 
 @contextmanager
-def open_pack(path: Path) -> Iterator[tuple[Manifest, Iterable[tuple[PackedEntry, Mapping[str, bytes]]]]]:
-    """The manifest of the pack at `path`, and its entries to be read once. Raises DoctorError where it is none."""
+def open_pack(path: Path) -> Iterator[tuple[Manifest, Iterable[tuple[PackedEntry, Mapping[str, Iterable[bytes]]]]]]:
+    """The manifest of the pack at `path`, and its entries to be read once. Raises DoctorError where it is none.
+
+    Of each entry the pieces of its files are read in their order, or not at all, before the next entry is asked for.
+    """
     if is_database(path):
         manifest = database.read_manifest(path)
         yield manifest, database.read_entries(path, manifest)

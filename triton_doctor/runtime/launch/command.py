@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from triton_doctor.errors import DoctorError
+from triton_doctor.errors import DoctorError, working_folder
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
         return (python_for_programs(), *words)
     if os.sep in first or os.path.exists(first):
         if not os.path.isfile(first):
-            raise DoctorError(f"there is no program {first}", hint=f"the working directory is {os.getcwd()}")
+            raise DoctorError(f"there is no program {first}", hint=f"the working directory is {working_folder()}")
         # A script without a suffix, and without the right to be executed, is one for Python.
         return tuple(words) if os.access(first, os.X_OK) and os.sep in first else (python_for_programs(), *words)
     beside = os.path.join(os.path.dirname(sys.executable), first)
@@ -36,7 +36,7 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
     if os.access(beside, os.X_OK):
         return (beside, *words[1:])
-    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {os.getcwd()}")
+    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {working_folder()}")
 
 
 def python_for_programs() -> str:
@@ -66,7 +66,7 @@ def is_for_python(path: str) -> bool:
     """Whether Python runs `path` itself: a script, an archive, or a folder with a `__main__.py`."""
     if path.endswith((".py", ".pyc", ".pyz", ".pyw")):
         if not os.path.isfile(path):
-            raise DoctorError(f"there is no script {path}", hint=f"the working directory is {os.getcwd()}")
+            raise DoctorError(f"there is no script {path}", hint=f"the working directory is {working_folder()}")
         return True
     return os.path.isfile(os.path.join(path, "__main__.py"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import working_folder
 from triton_doctor.runtime.live.activity import BUILDING, COMPILING, TUNING
 from triton_doctor.runtime.live.states import ELSEWHERE, GONE, RUNNING, STOPPED, UNHEARD, WAITING
 
@@ -74,7 +75,7 @@ def tell_activity(activity: Activity, elapsed: float) -> str:
 
 def shorten_path(path: str) -> str:
     """`path` as seen from the working directory, where it is below that."""
-    here = f"{os.getcwd()}{os.sep}"
+    here = f"{working_folder()}{os.sep}"
     return path.removeprefix(here)
 
 
