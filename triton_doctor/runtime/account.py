@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import (
@@ -97,6 +97,8 @@ class Account:
 
 def account(recordings: Sequence[Recording]) -> Account:
     """What `recordings`, one a process, say together."""
+    # What a moment is shared by is known by the identity of its events, which an EventLog does not keep.
+    recordings = [replace(recording, events=list(recording.events)) for recording in recordings]
     programs = [event for recording in recordings for event in recording.events if isinstance(event, ProgramEvent)]
     # Of several runs none is the whole.
     program = programs[0] if len(programs) == 1 else None

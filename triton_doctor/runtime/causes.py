@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
@@ -104,24 +103,28 @@ class History:
 
     def __init__(self) -> None:
         self._recent: deque[CompileEvent | AutotuneEvent] = deque(maxlen=LOOK_BACK)
-        self._of_key: dict[object, CompileEvent] = {}
-        # By text, for 2, 2.0 and True are equal and yet three values.
-        self._values: defaultdict[str, dict[str, Scalar]] = defaultdict(dict)
+        # Of 100,000 keys only hashes are kept, of 64 bits, and of each the end and the thread of its last compile.
+        self._of_key: dict[int, tuple[int, int]] = {}
+        self._values: defaultdict[str, set[int]] = defaultdict(set)
+        self._first: defaultdict[str, list[Scalar]] = defaultdict(list)
 
     def remember(self, event: CompileEvent | AutotuneEvent) -> None:
         """`event` is the earlier one of those to come."""
         self._recent.append(event)
         if isinstance(event, CompileEvent):
-            self._of_key[identify(event)] = event
+            self._of_key[hash(identify(event))] = event.at_ns, event.thread
         for name, value in _varying(event):
-            self._values[name].setdefault(repr(value), value)
+            if self._is_new(name, value):
+                self._values[name].add(_digest(value))
+                if len(self._first[name]) < VALUES_KEPT:
+                    self._first[name].append(value)
 
     def forget(self, refusal: FailureEvent) -> None:
         """A guard refused the launch that compiled last on the thread of `refusal`: it left no kernel in memory."""
         refused = next((one for one in reversed(self._recent) if one.thread == refusal.thread), None)
         if isinstance(refused, CompileEvent):
             self._recent.remove(refused)
-            self._of_key.pop(identify(refused), None)
+            self._of_key.pop(hash(identify(refused)), None)
 
     def explain(self, event: CompileEvent | AutotuneEvent) -> Recompile:
         """Why `event` happened; it is not remembered."""
@@ -140,7 +143,7 @@ class History:
     def _nearest(
         self, event: CompileEvent | AutotuneEvent
     ) -> tuple[CompileEvent | AutotuneEvent | None, tuple[KeyChange, ...]]:
-        same = self._of_key.get(identify(event)) if isinstance(event, CompileEvent) else None
+        same = self._same(event) if isinstance(event, CompileEvent) else None
         if same is not None:
             return same, ()
         best: CompileEvent | AutotuneEvent | None = None
@@ -153,14 +156,28 @@ class History:
                 break
         return best, fewest
 
+    def _same(self, event: CompileEvent) -> CompileEvent | None:
+        """The last compile of the same key; where that is long ago, an event of which only the end is known."""
+        identity = identify(event)
+        known = self._of_key.get(hash(identity))
+        if known is None:
+            return None
+        for other in reversed(self._recent):
+            if isinstance(other, CompileEvent) and identify(other) == identity:
+                return other
+        at_ns, thread = known
+        return replace(event, at_ns=at_ns, thread=thread, launch_site=None, stages_us=(), process_us=0, values=())
+
+    def _is_new(self, name: str, value: Scalar) -> bool:
+        return _digest(value) not in self._values[name]
+
     def _seen(self, event: CompileEvent | AutotuneEvent, changes: tuple[KeyChange, ...]) -> Iterator[ValuesSeen]:
         now = dict(_varying(event))
         for change in changes:
             if change.name in now:
-                values = self._values[change.name]
-                new = [] if repr(now[change.name]) in values else [now[change.name]]
-                first = (*islice(values.values(), VALUES_KEPT), *new)[:VALUES_KEPT]
-                yield ValuesSeen(name=change.name, count=len(values) + len(new), first=first)
+                new = [now[change.name]] if self._is_new(change.name, now[change.name]) else []
+                first = (*self._first[change.name], *new)[:VALUES_KEPT]
+                yield ValuesSeen(name=change.name, count=len(self._values[change.name]) + len(new), first=first)
 
 
 def identify(event: CompileEvent) -> object:
@@ -169,6 +186,11 @@ def identify(event: CompileEvent) -> object:
     # By text, for 2, 2.0 and True are equal and yet three values.
     values = repr((key.constants, key.options))
     return key.signature, values, key.attributes, key.spelled, key.target, event.device, event.source, event.made
+
+
+def _digest(value: Scalar) -> int:
+    # By text, for 2, 2.0 and True are equal and yet three values.
+    return hash(repr(value))
 
 
 def at_once(event: CompileEvent, other: CompileEvent) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.causes import FIRST, LOOK_BACK
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent, UnloadEvent
 from triton_doctor.runtime.timeline import Part, share_time
 from triton_doctor.runtime.variants import read_rounds, read_variants
@@ -67,6 +67,7 @@ class KernelAccount:
     Inductor's, say, which is then its `maker`. `failed` compiles raised one of `errors`; `capturing` compiles and
     rounds happened while a CUDA graph was captured, and `unloaded` modules were unloaded then. `configured` are the
     parameters that configs of tuning set, `unkept` how many rounds no later process finds the timings of, by reason.
+    `is_bounded` is whether a cause may be one of several, as only the latest keys were compared.
     In a `dry` run `compiled` are variants, nothing took time, and `guessed` are the variants that came after a guess.
     """
 
@@ -99,6 +100,7 @@ class KernelAccount:
     unkept: tuple[tuple[str, int], ...] = ()
     dry: bool = False
     guessed: int = 0
+    is_bounded: bool = False
 
     @property
     def waited_us(self) -> int:
@@ -218,6 +220,8 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
         unkept=tuple(Counter(each.kept for each in tunings if each.is_lost).items()),
         dry=any(event.dry for event in compiles),
         guessed=sum(event.guessed for event in compiles),
+        # A difference in one part is as near as a key can be.
+        is_bounded=any(len(cause.changes) > 1 for process in seen for cause in process.causes[LOOK_BACK + 1 :]),
     )
 
 

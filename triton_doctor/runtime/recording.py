@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Header
+    from triton_doctor.runtime.event_log import EventLog
 
 
 CAUSES_SHOWN = 12
@@ -44,7 +45,7 @@ class Recording:
     """
 
     headers: list[Header] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: list[Event] | EventLog = field(default_factory=list)
     live: Callable[[], LaunchesEvent] | None = None
     before: list[CompileEvent] = field(default_factory=list)
     processes: tuple[Recording, ...] = ()
@@ -133,7 +134,7 @@ class Recording:
     @property
     def count(self) -> int:
         """How many compiles, of either tier."""
-        return len(self.compiles)
+        return sum(isinstance(event, CompileEvent) for event in self.events)
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
@@ -147,7 +148,7 @@ class Recording:
 
     def of(self, kernel: str) -> Recording:
         """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
-        events = self.events + ([] if self.live is None else [self.live()])
+        events = [*self.events, *([] if self.live is None else [self.live()])]
         before = [event for event in self.before if fnmatchcase(event.kernel.name, kernel)]
         processes = tuple(process.of(kernel) for process in self.processes)
         return Recording(

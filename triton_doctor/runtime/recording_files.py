@@ -146,7 +146,7 @@ def _warn_of_damage(path: Path, damaged: list[tuple[int, str]], process: Recordi
 def _add_last(processes: list[Recording], launches: list[LaunchesEvent]) -> None:
     """A later count replaces the earlier ones of its process."""
     if processes:
-        processes[-1].events += launches
+        processes[-1].events.extend(launches)
     launches.clear()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import CompileEvent, EndEvent, Event, Header, LaunchesEvent, MemoryEvent
+from triton_doctor.runtime.event_log import EventLog
 from triton_doctor.runtime.hooks.graphs import GraphReader
 from triton_doctor.runtime.kept_file import KeptFile
 from triton_doctor.runtime.lines import write_line
@@ -78,7 +79,7 @@ class Session:
         """
         self._when_lost = when_lost
         self._started_ns = time.perf_counter_ns() if started_ns is None else started_ns
-        self.recording = Recording(headers=[make_header(self._started_ns)])
+        self.recording = Recording(headers=[make_header(self._started_ns)], events=EventLog())
         self._path = path
         self._seen: set[tuple[KernelName, int]] = set()
         self._before: dict[KernelName, int] | None = None
@@ -170,7 +171,7 @@ class Session:
         last: list[Event] = [] if self._last_count is None else [self._last_count]
         last.append(EndEvent(wall_us=wall_us, at_ns=time.time_ns()))
         nothing = not self.recording.events and (self._last_count is None or not self._last_count.launches)
-        self.recording.events += last
+        self.recording.events.extend(last)
         if self._path is not None and not (self._file is None and nothing):
             try:
                 with self._lock:

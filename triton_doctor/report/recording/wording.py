@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import interpreter_rules, misspelt_variables
 from triton_doctor.rulebook import rule_name
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.causes import FIRST, LOOK_BACK
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.runtime.remedies import join_names
 
@@ -260,6 +260,9 @@ def tell_unseen(account: Account) -> Iterator[str]:
         yield f"the last launches of {name_process(cut[0])}: it ended without closing its recording"
     elif cut:
         yield f"the last launches of {len(cut)} processes: they ended without closing their recordings"
+    for kernel in account.kernels:
+        if kernel.is_bounded:
+            yield f"keys of `{kernel.kernel.name}` nearer than its latest {LOOK_BACK}: a compile is compared with those"
     for warning in account.warnings:
         yield warning.message
 

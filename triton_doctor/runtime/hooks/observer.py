@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 # A fault that repeats with every launch is told this many times.
 FAULTS_TOLD = 20
+# Of a constexpr that takes a new value with each launch no part is shared.
+INTERNED = 10_000
 
 
 class RefusedError(Exception):
@@ -251,7 +253,7 @@ class Observer:
         """The JITFunction of `event`, where it is still there; None for what no JITFunction compiled."""
         for reference, number in list(self._objects.values()):
             fn = reference()
-            if fn is not None and number == event.made and self.name_of(fn) is event.kernel:
+            if fn is not None and number == event.made and self.name_of(fn) == event.kernel:
                 return fn
         return None
 
@@ -281,10 +283,15 @@ class Observer:
         return known
 
     def _intern(self, value: Any) -> Any:
-        return self._interned.setdefault(value, value)
+        return self._keep(value, value)
 
     def _intern_pair(self, pair: tuple[str, Scalar]) -> Any:
-        return self._interned.setdefault((pair[0], type(pair[1]), repr(pair[1])), pair)
+        return self._keep((pair[0], type(pair[1]), repr(pair[1])), pair)
+
+    def _keep(self, key: Any, value: Any) -> Any:
+        if len(self._interned) >= INTERNED:
+            self._interned.clear()
+        return self._interned.setdefault(key, value)
 
     def _made_number(self, fn: Any, kernel: KernelName) -> int:
         # By identity: hashing a JITFunction goes through its source and a lock (triton 3.9 jit.py:527).

@@ -37,8 +37,11 @@ def summarize(
     names = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
     kernels = tuple(_kernel(name, dimensions, observations, attribution) for name in names)
     recording = _merge(observations, header)
-    recording.events[-1:-1] = [
-        _event(moved, kernel, recording.events[-1].at_ns) for kernel in kernels for moved in kernel.moved
+    *events, end = recording.events
+    recording.events = [
+        *events,
+        *(_event(moved, kernel, end.at_ns) for kernel in kernels for moved in kernel.moved),
+        end,
     ]
     return Sweep(
         dimensions=dimensions,
