@@ -107,7 +107,7 @@ class PytestSession:
         context = dry_run(target=options.target, unknown=unknown, path=options.report)
         self.recording = self._contexts.enter_context(context)
         # A list: which test an event belongs to is told by its identity.
-        self.recording.events = self.ledger.events
+        self.ledger.events = self.recording.events = list(self.recording.events)
 
     def _record(self) -> None:
         from triton_doctor.runtime.watch import record
@@ -121,7 +121,7 @@ class PytestSession:
         except Exception:  # triton is being imported: that must not fail on our account
             self.trouble.append(f"nothing is recorded: {traceback.format_exc(limit=-2)}")
         else:
-            self.recording.events = self.ledger.events
+            self.ledger.events = self.recording.events = list(self.recording.events)
 
     def judge(self, test: str, phase: Phase, marks: Sequence[Sequence[pytest.Mark]]) -> str | None:
         """Why the test named `test` fails for what it did in `phase`; None where it does not.
