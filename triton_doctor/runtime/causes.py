@@ -38,7 +38,7 @@ PRECEDENCE = (
 # A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key:
 # 10,000 keys of which each differs in two parts are told in 3 s.
 LOOK_BACK = 64
-# Python's lock changes hands every 5 ms: 5 to 11 ms were seen among 8 threads on an H100, and servers have more of them.
+# Python's lock changes hands every 5 ms: 5 to 11 ms were seen among 8 threads, and servers have more of them.
 LONGEST_TURN_NS = 1_000_000_000
 # Of 10,000 values the first few show what kind they are of.
 VALUES_KEPT = 8

@@ -19,6 +19,7 @@ from triton_doctor.report.recording.wording import (
     place,
     seconds,
     tell_advice,
+    tell_captured,
     tell_cause,
     tell_faults,
     tell_interpreted,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
     """Headings, tables and lists."""
-    loud = (*tell_interpreted(account), *tell_variables(account))
+    loud = (*tell_interpreted(account), *tell_captured(account), *tell_variables(account))
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = tell_settled(account)
     blocks += [settled] if settled else []
@@ -54,7 +55,9 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("pretended", tell_pretended(account))
     blocks += _list(
         "advice, most seconds saved first",
-        (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
+        (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account))
+        if account.dry is None
+        else (),
     )
     blocks += _list("not seen", tell_unseen(account))
     return "\n\n".join(blocks) + "\n"

@@ -23,6 +23,7 @@ from triton_doctor.report.recording.wording import (
     seconds,
     tell_advice,
     tell_cache_folder,
+    tell_captured,
     tell_cause,
     tell_counts,
     tell_faults,
@@ -62,7 +63,7 @@ def render_text(
 ) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
     lines: list[str] = ["", *_fit(_head(account), width)]
-    loud = _fit([*tell_interpreted(account), *tell_variables(account), *excess], width)
+    loud = _fit([*tell_interpreted(account), *tell_captured(account), *tell_variables(account), *excess], width)
     lines += [f"{ALARM}{line}{PLAIN}" if color else line for line in loud]
     settled = tell_settled(account)
     lines += _fit([settled], width) if settled else []
@@ -160,7 +161,7 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
     for cause in causes[:CAUSES_SHOWN]:
         yield tell_cause(cause)
     if len(causes) > CAUSES_SHOWN:
-        yield f"and {len(causes) - CAUSES_SHOWN} causes more"
+        yield f"and {counted(len(causes) - CAUSES_SHOWN, 'cause')} more"
     if causes:
         for site, share in kernel.sites[:SITES_SHOWN]:
             yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {tell_share(share)}"

@@ -14,6 +14,7 @@ from triton_doctor.report.recording.wording import (
     name_parts,
     name_process,
     seconds,
+    tell_captured,
     tell_interpreted,
     tell_rules,
     tell_settled,
@@ -41,7 +42,7 @@ SLUGS = {name: f"part-{index}" for index, name in enumerate(PARTS)}
 def head(account: Account) -> Element:
     """The sentence, what is loudest, and the figures."""
     command = " ".join(account.command or (account.processes[0].header.command if account.processes else ()))
-    loud = [*tell_interpreted(account), *tell_variables(account)]
+    loud = [*tell_interpreted(account), *tell_captured(account), *tell_variables(account)]
     settled = tell_settled(account)
     return element(
         "header",
