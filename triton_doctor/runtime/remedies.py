@@ -29,7 +29,6 @@ REMEDIES = {
     "TRD701": Remedy(change=None, warm_up="launch it once before this, in the warm-up"),
     CONSTEXPR: Remedy(
         change="pass {names} without tl.constexpr, unless the kernel needs the value while it compiles",
-        warm_up="warm up each value that is to come",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
     INTEGER: Remedy(
@@ -75,7 +74,7 @@ def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
         return "warm up both"  # a choice, such as whether there is a mask
     warm_up = REMEDIES[recompile.code].warm_up
     if uses is None and recompile.code in (CONSTEXPR, INTEGER):
-        return warm_up or ""
+        return warm_up or "warm up each value that is to come"
     change = find_change(recompile.code, [change.name for change in changes], uses or {})
     return ", or ".join(filter(None, [change, warm_up]))
 
