@@ -45,9 +45,9 @@ class RankGroup:
 class RankedStep:
     """One step that several ranks made, in `duration_us`. `slowest` took `ahead_us` longer than the next.
 
-    It is None where that is within the noise, or explained by a compile. `compiling` compiled, loaded and tuned for longest, `compile_us`; None
-    where no rank did. `waits` are the others with how long they waited for it, in microseconds: by how much the step
-    took longer than those in which nothing compiled, as far as they did not compile themselves.
+    It is None where that is within the noise, or where a compile explains it. `compiling` compiled, loaded and tuned
+    for longest, `compile_us`; None where no rank did. `waits` are the others with how long they waited for it, in
+    microseconds: how much longer the step took than those in which nothing compiled, without their own compiles.
     """
 
     number: int

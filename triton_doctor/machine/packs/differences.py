@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.manifest import KERNEL
 from triton_doctor.variables import Version, parse_version
@@ -162,19 +164,21 @@ def compare_variables(packed: Mapping[str, str], here: Mapping[str, str], at: st
 
 
 def compare_function(function: SourceFunction) -> Iterator[KeyDifference]:
-    """The text and the first line of one function that the kernel was compiled from."""
-    files = [file for path in find_files(function.path, function.module_path) if (file := read_functions(path))]
-    copies = [[found for found in file.functions if found.name == function.name] for file in files]
-    shown = f"{function.module_path}: `{function.name}`"
-    if files and not any(copies):
+    """The text and the first line of one function that the kernel was compiled from, in each copy of its file here."""
+    files = {path: file for path in find_files(function.path, function.module_path) if (file := read_functions(path))}
+    copies = {path: [one for one in file.functions if one.name == function.name] for path, file in files.items()}
+    if files and not any(copies.values()):
         yield KeyDifference(part="source", message=f"{function.module_path} has no function `{function.name}` here")
-    # A file of the same name without the function is another one.
-    for named in filter(None, copies):
-        yield from compare_copy(function, named, shown)
+    # A file of that name without the function is another one.
+    for path, named in copies.items():
+        if named:
+            shown = function if len(files) == 1 else msgspec.structs.replace(function, module_path=path)
+            yield from compare_copy(shown, named)
 
 
-def compare_copy(function: SourceFunction, named: Sequence[FunctionSpan], shown: str) -> Iterator[KeyDifference]:
-    """The functions of that name in one copy of the file."""
+def compare_copy(function: SourceFunction, named: Sequence[FunctionSpan]) -> Iterator[KeyDifference]:
+    """The text and the first line of `function`, and those of its name in one file."""
+    shown = f"{function.module_path}: `{function.name}`"
     same = [found for found in named if function.digest in (None, found.digest)]
     if not same:
         yield KeyDifference(part="source", message=f"{shown} has another text here")

@@ -32,7 +32,6 @@ def watch_failures(observer: Observer) -> Iterator[Slot]:
 
     yield _watch_ir(compiler.ASTSource, observer)
     yield _watch_cache(compiler, observer)
-    yield _watch_reading(compiler.CompiledKernel, observer)
     for backend in backends.values():
         if "add_stages" in vars(backend.compiler):
             yield _watch_stages(backend.compiler, observer)
@@ -115,19 +114,6 @@ def _watch_cache(compiler: Any, observer: Observer) -> Slot:
         return manager
 
     slot.fill(get_cache_manager)
-    return slot
-
-
-def _watch_reading(kernel: Any, observer: Observer) -> Slot:
-    """A damaged entry shows where a kernel is made of it."""
-    slot = Slot(kernel, "__init__")
-    before = slot.before
-
-    @functools.wraps(before)
-    def __init__(self: Any, src: Any, *args: Any, **options: Any) -> None:  # noqa: N807
-        _telling(before, src, observer)(self, src, *args, **options)
-
-    slot.fill(__init__)
     return slot
 
 
