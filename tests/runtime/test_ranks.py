@@ -16,7 +16,8 @@ from triton_doctor.runtime.recording import Recording
 if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, Event
 
-RANKS = Path(__file__).parents[2] / "fixtures" / "runs" / "two_ranks.jsonl"
+RUNS = Path(__file__).parents[2] / "fixtures" / "runs"
+RANKS = RUNS / "two_ranks.jsonl"
 BEGUN_NS = 10**18
 
 
@@ -111,6 +112,17 @@ def test_a_wait_that_the_host_meets_in_the_next_step_is_told_of_the_step_that_co
 
     assert list(tell_ranks(account_ranks(ranks))) == [
         "step 1: rank 0 waited 1.00 s for rank 1, which compiled, loaded or tuned for 1.00 s",
+    ]
+
+
+def test_the_wait_in_a_collective_is_told_as_the_program_measured_it() -> None:
+    """Rank 0 printed that it waited 0.325 s in the all-reduce of step 6, and 0.509 s in that of step 13."""
+    lines = list(tell_ranks(account_ranks(Recording.read_each(RUNS / "waiting_ranks.jsonl"))))
+
+    assert lines[1:4] == [
+        "rank 1 compiled 2 variants of `fill_kernel` that no other rank did: `length` 22 and 29",
+        "step 13: rank 0 waited 0.51 s for rank 1, which compiled, loaded or tuned for 0.50 s",
+        "step 6: rank 0 waited 0.32 s for rank 1, which compiled, loaded or tuned for 0.29 s",
     ]
 
 

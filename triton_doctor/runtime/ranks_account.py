@@ -58,6 +58,11 @@ class RankedStep:
     compile_us: int
     waits: tuple[tuple[int, int], ...]
 
+    @property
+    def waited_us(self) -> int:
+        """How long the rank waited that waited longest."""
+        return max((waited_us for _, waited_us in self.waits), default=0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanksAccount:

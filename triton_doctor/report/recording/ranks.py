@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.ranks_account import RankedStep, RankGroup, RanksAccount
 
 GROUPS_SHOWN, STEPS_SHOWN, RANKS_NAMED, ALONE_SHOWN = 12, 8, 6, 3
+# Of noise each rank has its share: one is slow that is slowest in a quarter of the steps, and mostly alone in that.
+OFTEN = 0.25
 LEAST_ALONE_US = 50_000
 
 
@@ -58,10 +60,10 @@ def name_ranks(ranks: Sequence[int]) -> str:
 def _tell_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
     """Who waited for whom in which step, and who was slower than the others."""
     compiling = [one for one in steps if one.compiling is not None]
-    for one in sorted(compiling, key=lambda one: (-one.compile_us, one.number))[:STEPS_SHOWN]:
+    for one in sorted(compiling, key=lambda one: (-one.waited_us, -one.compile_us, one.number))[:STEPS_SHOWN]:
         busy = f"compiled, loaded or tuned for {seconds(one.compile_us)}"
         if one.waits:
-            most = ("" if len(one.waits) == 1 else "up to ") + seconds(max(waited for _, waited in one.waits))
+            most = ("" if len(one.waits) == 1 else "up to ") + seconds(one.waited_us)
             who = name_ranks([rank for rank, _ in one.waits])
             yield f"step {one.number}: {who} waited {most} for rank {one.compiling}, which {busy}"
         else:
@@ -70,7 +72,7 @@ def _tell_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
         yield f"and {counted(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
     slower = Counter(one.slowest for one in steps if one.slowest is not None)
     for rank, count in slower.most_common(1):
-        if count > 1:
+        if count >= OFTEN * len(steps) and count >= OFTEN * slower.total() * 3:
             yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {counted(len(steps), 'step')}"
 
 
