@@ -24,9 +24,11 @@ from triton_doctor.report.recording.wording import (
     tell_faults,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_unseen,
     tell_variables,
+    title_advice,
 )
 
 if TYPE_CHECKING:
@@ -54,10 +56,8 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("stopped, for want of data", tell_stops(account, cwd))
     blocks += _list("pretended", tell_pretended(account))
     blocks += _list(
-        "advice, most seconds saved first",
-        (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account))
-        if account.dry is None
-        else (),
+        title_advice(account),
+        (f"{tell_saved(one)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
     )
     blocks += _list("not seen", tell_unseen(account))
     return "\n\n".join(blocks) + "\n"

@@ -29,10 +29,12 @@ from triton_doctor.report.recording.wording import (
     tell_faults,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_share,
     tell_unseen,
     tell_variables,
+    title_advice,
 )
 from triton_doctor.terminal import escape_line, escape_text
 
@@ -78,7 +80,7 @@ def render_text(
         ("pretended", list(tell_pretended(account))),
         ("torch.compile", list(tell_torch_compile(account, cwd))),
         ("ranks", list(tell_ranks(account.ranks))),
-        ("advice, most seconds saved first", _advice(account, cwd) if account.dry is None else []),
+        (title_advice(account), _advice(account, cwd)),
         ("not seen", list(tell_unseen(account))),
     ):
         if body:
@@ -169,11 +171,11 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
 
 def _advice(account: Account, cwd: Path) -> list[str]:
     found = advise(account)[:ADVICE_SHOWN]
-    width = max((len(seconds(one.saved_us)) for one in found), default=0)
+    width = max((len(tell_saved(one)) for one in found), default=0)
     return [
         line
         for one in found
-        for line in (f"{seconds(one.saved_us):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
+        for line in (f"{tell_saved(one):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
     ]
 
 

@@ -203,6 +203,16 @@ def tell_advice(advice: Advice, cwd: Path) -> str:
     return f"{what}: {advice.remedy}"
 
 
+def tell_saved(advice: Advice) -> str:
+    """`0.46 s`, or `12 variants` of a run that took no time."""
+    return seconds(advice.saved_us) if advice.saved_us else counted(advice.saved, "variant")
+
+
+def title_advice(account: Account) -> str:
+    """The heading above the advice."""
+    return f"advice, most {'seconds' if account.dry is None else 'variants'} saved first"
+
+
 def tell_rules(advice: Advice) -> str:
     """The cause of an advice, and the rules that find it before the program runs."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))

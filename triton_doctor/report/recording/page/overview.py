@@ -17,6 +17,7 @@ from triton_doctor.report.recording.wording import (
     tell_captured,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_variables,
 )
@@ -156,7 +157,7 @@ def _legend(processes: Sequence[ProcessAccount]) -> Element:
 
 def what_to_change(account: Account, source: SourceReader, cwd: Path) -> Element | None:
     """The advice, most seconds saved first, with the lines that it is about."""
-    found = advise(account)[:ADVICE_SHOWN] if account.dry is None else ()
+    found = advise(account)[:ADVICE_SHOWN]
     if not found:
         return None
     items = [_advice(one, account, source) for one in found]
@@ -175,7 +176,7 @@ def _advice(advice: Advice, account: Account, source: SourceReader) -> Element:
     title: list[Child] = [element("code", advice.kernel.name), " "] if advice.kernel is not None else []
     return element(
         "li",
-        element("p", element("b", seconds(advice.saved_us)), element("span", " saved"), class_="saved"),
+        element("p", element("b", tell_saved(advice)), element("span", " saved"), class_="saved"),
         element(
             "div",
             element("h3", *title, element("span", *prose(advice.remedy))),
