@@ -16,8 +16,9 @@ from triton_doctor.runtime.recording import Recording
 if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, Event
 
-RUNS = Path(__file__).parents[2] / "fixtures" / "runs"
-RANKS = RUNS / "two_ranks.jsonl"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RANKS = FIXTURES / "runs" / "two_ranks.jsonl"
+WAITING = FIXTURES / "recordings" / "ranks" / "waiting_ranks.jsonl"
 BEGUN_NS = 10**18
 
 
@@ -117,7 +118,7 @@ def test_a_wait_that_the_host_meets_in_the_next_step_is_told_of_the_step_that_co
 
 def test_the_wait_in_a_collective_is_told_as_the_program_measured_it() -> None:
     """Rank 0 printed that it waited 0.325 s in the all-reduce of step 6, and 0.509 s in that of step 13."""
-    lines = list(tell_ranks(account_ranks(Recording.read_each(RUNS / "waiting_ranks.jsonl"))))
+    lines = list(tell_ranks(account_ranks(Recording.read_each(WAITING))))
 
     assert lines[1:4] == [
         "rank 1 compiled 2 variants of `fill_kernel` that no other rank did: `length` 22 and 29",
