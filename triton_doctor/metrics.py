@@ -76,7 +76,7 @@ class Metrics:
                 self._compile_seconds.labels(kernel, tier).inc(event.duration_us / 1e6)
                 self._in_memory[kernel] += 1
                 self._variants.labels(kernel).set(self._in_memory[kernel])
-            case AutotuneEvent():
+            case AutotuneEvent(cached=False):
                 kernel = self._label(event.kernel.name)
                 self._rounds.labels(kernel).inc()
                 self._round_seconds.labels(kernel).inc((event.duration_us or 0) / 1e6)

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh
 from triton_doctor.evidence import advise, rules_behind
 from triton_doctor.finding import Verdict
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
-from triton_doctor.runtime.causes import FIRST, PRECEDENCE
+from triton_doctor.runtime.causes import FIRST, PRECEDENCE, explain
 from triton_doctor.runtime.recording import Recording
-from triton_doctor.runtime.remedies import REMEDIES
+from triton_doctor.runtime.remedies import REMEDIES, find_change, way_out
 
-# Another device compiles its own; the first compile is no recompile.
-NOTHING_TO_CHANGE = {"TRD709", FIRST}
+# None or not is a choice, another device compiles its own, and the first compile is no recompile.
+NOTHING_TO_CHANGE = {"TRD706", "TRD709", FIRST}
 
 
 def test_each_cause_has_a_remedy():
@@ -83,6 +85,52 @@ def test_source_that_is_gone_shows_nothing():
 
     assert advised.remedy == "pass `n_rows` without tl.constexpr, unless the kernel needs the value while it compiles"
     assert (advised.rules[0], advised.in_source) == ("TRD201", None)
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        pytest.param({"constants": (("n_rows", 18), ("BLOCK", 64))}, "warm up each value that is to come", id="value"),
+        pytest.param({"constants": (("n_rows", None), ("BLOCK", 64))}, "warm up both", id="None or not"),
+        pytest.param({"attributes": (("m", "%16"),)}, "warm up each class: 1, divisible by 16, any other", id="class"),
+        pytest.param({"signature": (("x_ptr", "none"),)}, "warm up both", id="no tensor"),
+    ],
+)
+def test_without_the_source_a_guard_advises_only_to_warm_up(now, told):
+    before = compile_event(True if now.get("constants", "")[:1] == (("n_rows", None),) else 17)
+    changed = dict(before.key.signature) | dict(now.pop("signature", ()))
+    after = replace(before, key=replace(before.key, signature=tuple(changed.items()), **now))
+
+    assert way_out(explain(after, [before])) == told
+
+
+def test_a_stride_is_never_advised_to_lose_its_class_and_an_unread_integer_is_to_be_removed():
+    assert find_change("TRD703", ["stride_xm"], {}) is None
+    assert find_change("TRD703", ["stride_xm", "key"], {"key": "unread"}) == "remove `key`: the kernel never reads it"
+    assert way_out(explain(compile_event(17, m=16), [compile_event(17)]), {"m": "unread"}) == (
+        "remove `m`: the kernel never reads it, or warm up each class: 1, divisible by 16, any other"
+    )
+
+
+@pytest.mark.parametrize(
+    ("took_us", "classes", "compile_only", "advised"),
+    [
+        pytest.param(60_000, (7, 16, 1), False, 1, id="0.12 s of a run"),
+        pytest.param(40_000, (7, 16, 1), False, 0, id="0.08 s of a run"),
+        pytest.param(10, (7, 16, 1), True, 1, id="two variants that were compiled only"),
+        pytest.param(900_000, (7, 16), True, 0, id="one variant that was compiled only"),
+    ],
+)
+def test_a_change_that_saves_next_to_nothing_is_not_advised(took_us, classes, compile_only, advised):
+    events = [compile_event(17, m=m, stages_us=(("cubin", took_us),), at_ns=m * 10**9) for m in classes]
+    events = [
+        replace(one, key=replace(one.key, attributes=(("m", "=1"),))) if dict(one.values)["m"] == 1 else one
+        for one in events
+    ]
+    recording = process(events, 9)
+    recording.headers[0] = replace(recording.headers[0], compile_only=compile_only)
+
+    assert len([one for one in advise(account([recording])) if one.kernel]) == advised
 
 
 def test_check_confirms_what_the_report_advises(tmp_path):

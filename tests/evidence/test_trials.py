@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.runtime.tritons import NEWEST, VERSIONS, Runner, triton_folder
+from tests.runtime.tritons import NEWEST, REPOSITORY, VERSIONS, Runner, triton_folder
 from tests.tritons import skip_without
 from triton_doctor.evidence.trials.overlay import importable, overlay
 from triton_doctor.runtime.trial.roles import Roles, read_roles
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNTED, CODE = "40 variants before, 1 after", "code for equal arguments"
+BOTH = "`rows` and `bias`"
 HEAD = "import triton\nimport triton.language as tl\n\n"
 STEERING = """
 @triton.jit
@@ -86,7 +87,7 @@ def test_kernel_that_compiles_before_and_after_is_told_with_its_variants(
 
     assert status == 0
     assert said.splitlines() == [
-        f"verified: `fill` of a.py compiles; {COUNTED} for `rows` and `bias` from 17 to 56; other {CODE}",
+        f"verified: `fill` of a.py compiles; {COUNTED} for {BOTH} that change alike from 17 to 56; other {CODE}",
         f"verified: `fill` of b.py compiles; {COUNTED} for `n` from 17 to 56; the same {CODE}",
         "triton-doctor: fixed 3 problems (1 TRD201, 2 TRD202) in 2 files",
     ]
@@ -147,6 +148,19 @@ def test_recording_tells_what_to_try(
     _, _, said = doctor_on("check", "--fix", "--verify", "--recording", "seen.jsonl")
 
     assert "4 variants before, 1 after for what was recorded" in said
+
+
+def test_the_fix_of_the_ragged_mask_leaves_the_variants_that_a_run_of_it_compiles(
+    doctor_on: Callable[..., tuple[int, str, str]], write: Callable[..., Path]
+) -> None:
+    """On an H100 the fixed program compiled 5 variants."""
+    place = "fixtures/seeds/ragged_attention_mask.py"
+    write(place, (REPOSITORY / place).read_text())
+    recording = REPOSITORY / "fixtures" / "runs" / "seed_ragged_attention_mask.jsonl"
+
+    _, _, said = doctor_on("check", "--fix", "--unsafe-fixes", "--verify", "--recording", str(recording), place)
+
+    assert "40 variants before, 5 after for what was recorded" in said
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,22 @@ def compiled_by(thread, begin_ms, end_ms, **more):
     return event(thread=thread, at_ns=end_ms * 1_000_000, stages_us=(("cubin", (end_ms - begin_ms) * 1000),), **more)
 
 
+def test_load_that_waited_for_its_turn_while_another_thread_compiled_is_at_once():
+    compiled = event(thread=1, at_ns=123_400_000, stages_us=(("cubin", 123_400),))
+    load = {"tier": "loaded from disk", "stages_us": (("load", 1_000),)}
+    waited = event(thread=2, at_ns=135_900_000, **load)
+    of_same_thread = event(thread=2, at_ns=150_000_000, **load)
+    much_later = event(thread=3, at_ns=90_000_000_000, **load)
+
+    causes = explain_all([compiled, waited, of_same_thread, much_later])
+
+    assert [cause.code for cause in causes] == ["TRD701", "TRD715", "TRD712", "TRD712"]
+
+
+def test_timings_that_came_from_disk_are_no_tuning_again():
+    assert [cause.event.cached for cause in explain_all([tuning(1), tuning(2, cached=True), tuning(3)])] == [False]
+
+
 def test_one_key_compiled_by_threads_at_once_is_a_cause_of_its_own():
     first, second = compiled_by(1, 0, 100), compiled_by(2, 50, 150)
 

@@ -1,4 +1,4 @@
-"""What the ranks of a job did alike and apart, and who was slowest in which step."""
+"""What the ranks of a job did alike and apart, and who waited for whom in which step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from triton_doctor.runtime.recording import Recording
 if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, Event
 
-RANKS = Path(__file__).parents[2] / "fixtures" / "runs" / "two_ranks.jsonl"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+RANKS = FIXTURES / "runs" / "two_ranks.jsonl"
+WAITING = FIXTURES / "recordings" / "ranks" / "waiting_ranks.jsonl"
 BEGUN_NS = 10**18
 
 
@@ -90,16 +92,57 @@ def test_variants_that_only_some_ranks_had_are_told_by_their_own_values(
     assert list(tell_ranks(account_ranks(ranks))) == told
 
 
-def test_the_rank_that_made_a_step_wait_is_named_beside_the_slowest() -> None:
+def test_who_waited_for_whom_and_how_long_is_told_beside_the_slowest() -> None:
     ranks = [
-        rank(0, [16], (1, 0.2, False), (2, 1.3, False), (3, 0.2, False)),
-        rank(1, [16], (1, 0.3, False), (2, 1.2, True), (3, 0.3, False)),
+        rank(0, [16], (1, 0.2, False), (2, 1.3, False), (3, 0.2, False), (4, 0.2, False)),
+        rank(1, [16], (1, 0.3, False), (2, 1.2, True), (3, 0.3, False), (4, 0.3, False)),
     ]
 
     assert list(tell_ranks(account_ranks(ranks))) == [
-        "step 2: rank 1 compiled, loaded or tuned for longest, 1.00 s; the step took 1.30 s, longest on rank 0",
-        "rank 1 was the slowest in 2 of 3 steps",
+        "step 2: rank 0 waited 1.10 s for rank 1, which compiled, loaded or tuned for 1.00 s",
+        "rank 1 was the slowest by more than 5% in 2 of 4 steps",
     ]
+
+
+def test_a_wait_that_the_host_meets_in_the_next_step_is_told_of_the_step_that_compiled() -> None:
+    quiet = [(number, 0.2, False) for number in (3, 4, 5)]
+    ranks = [
+        rank(0, [16], (1, 0.2, False), (2, 1.2, False), *quiet),
+        rank(1, [16], (1, 1.2, True), (2, 0.2, False), *quiet),
+    ]
+
+    assert list(tell_ranks(account_ranks(ranks))) == [
+        "step 1: rank 0 waited 1.00 s for rank 1, which compiled, loaded or tuned for 1.00 s",
+    ]
+
+
+def test_the_wait_in_a_collective_is_told_as_the_program_measured_it() -> None:
+    """Rank 0 printed that it waited 0.325 s in the all-reduce of step 6, and 0.509 s in that of step 13."""
+    lines = list(tell_ranks(account_ranks(Recording.read_each(WAITING))))
+
+    assert lines[1:4] == [
+        "rank 1 compiled 2 variants of `fill_kernel` that no other rank did: `length` 22 and 29",
+        "step 13: rank 0 waited 0.51 s for rank 1, which compiled, loaded or tuned for 0.50 s",
+        "step 6: rank 0 waited 0.32 s for rank 1, which compiled, loaded or tuned for 0.29 s",
+    ]
+
+
+def test_differences_within_noise_make_no_rank_the_slowest() -> None:
+    steps = [(number, 0.2 + (number % 2) * 0.000_9, False) for number in range(1, 20)]
+
+    assert list(tell_ranks(account_ranks([rank(0, [16], *steps), rank(1, [16], *reversed(steps[1:]))]))) == []
+
+
+def test_without_steps_the_time_in_which_one_rank_compiled_alone_is_told() -> None:
+    both, alone = (rank(number, [16]) for number in (0, 1))
+    later = replace(alone.compiles[0], at_ns=BEGUN_NS + 2 * 10**9, process_us=0)
+
+    rank_1 = Recording(headers=alone.headers, events=[*alone.events, later])
+
+    assert " ".join(tell_ranks(account_ranks([both, rank_1]))) == (
+        "rank 1 compiled, loaded or tuned for 1.00 s while rank 0 did not: rank 0 waits up to as long where it needs "
+        "data of rank 1 (`triton_doctor.step()` shows in which step)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def pack(
     """Pack what Triton has compiled, so that another machine with the same Triton need not compile it again."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.packs.gather import gather, match_kernel
-    from triton_doctor.machine.packs.key_parts import read_key_parts
+    from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.machine.packs.pack import require_form, write_pack
     from triton_doctor.report.packs import render_packed
 
@@ -46,7 +46,7 @@ def pack(
     patterns = tuple(select or ("*",))
     gathered = gather(
         folder,
-        read_key_parts(os.environ),
+        require_key_parts(os.environ),
         wanted=lambda entry: match_kernel(entry, patterns) and used(entry),
         with_code=with_code,
     )
@@ -76,7 +76,7 @@ def unpack(
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.machine.packs.install import install, keep_manifest, require_room
-    from triton_doctor.machine.packs.key_parts import read_key_parts
+    from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.machine.packs.pack import open_pack
     from triton_doctor.report.packs import render_unpacked
 
@@ -90,7 +90,7 @@ def unpack(
         require_room(manifest.size_bytes, folder)
         wanted: Callable[[PackedEntry], bool] = lambda _: True  # noqa: E731
         if check:
-            here = read_key_parts(os.environ)
+            here = require_key_parts(os.environ)
             require_use(file, manifest, here)
             wanted = choose_tunings(manifest, here, any_device=any_device)
         chosen = (item for item in entries if wanted(item[0]))

@@ -30,11 +30,11 @@ def why(
 
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.packs.judge import judge_folder, judge_pack
-    from triton_doctor.machine.packs.key_parts import read_key_parts
+    from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.report.packs import render_judgement, render_judgement_json
     from triton_doctor.runtime.target import parse_target
 
-    here = read_key_parts(os.environ)
+    here = require_key_parts(os.environ)
     if target is not None:
         backend, arch, _ = parse_target(target)
         here = msgspec.structs.replace(here, targets=(f"{backend}:{arch}",))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
-from triton_doctor.runtime.remedies import CONSTEXPR, REMEDIES, pass_plain, quote_names, refer_to
+from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, REMEDIES, find_change, is_stride, refer_to
 from triton_doctor.runtime.variants import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FIRST = "TRD701"
 # First compiles that cost less than this together are not worth a word.
 FIRST_WORTH_US = 1_000_000
-# Nor is any advice that would be shown as saving 0.000 s.
-LEAST_WORTH_US = 500
+# Nor is a change of the program that saves less than this, or, where nothing ran on a GPU, fewer variants.
+LEAST_WORTH_US, LEAST_VARIANTS = 100_000, 2
 # Causes that need no difference of keys.
 OF_ONE_KEY = frozenset({"TRD712", "TRD715"})
 # Reading source takes a tenth of a second a file; advice beyond the first kernels is not printed.
@@ -36,11 +36,13 @@ INTERPRETER_RULES = ("TRD101", "TRD102", "TRD103", "TRD403")
 class Advice:
     """One thing to do, and what it would have saved. `kernel` None concerns the whole run; `codes` are its causes.
 
-    `parameters` are those to take out of the kernel's key. `rules` find the causes before the program runs; `in_source`
-    is whether they fire on the source as it is now, None where it could not be read.
+    `saved` counts the variants, or rounds of tuning, that it would save. `parameters` are those to take out of the
+    kernel's key. `rules` find the causes before the program runs; `in_source` is whether they fire on the source as it
+    is now, None where it could not be read.
     """
 
     saved_us: int
+    saved: int
     kernel: KernelName | None
     fact: str
     remedy: str
@@ -76,11 +78,14 @@ def advise(account: Account) -> tuple[Advice, ...]:
     launched_in = (site.path for kernel in varying for site, _ in kernel.sites)
     sources = read_sources((kernel.kernel for kernel in varying), launched_in)
     found = [advice for kernel in kernels for advice in advise_kernel(kernel, sources.get(kernel.kernel))]
+    is_run = not all(process.header.compile_only or process.header.dry for process in account.processes)
+    found = [one for one in found if (one.saved_us >= LEAST_WORTH_US if is_run else one.saved >= LEAST_VARIANTS)]
     first_us = sum(_first_us(kernel) for kernel in account.kernels)
     if first_us >= FIRST_WORTH_US:
         found.append(
             Advice(
                 saved_us=first_us,
+                saved=sum(kernel.compiled for kernel in account.kernels),
                 kernel=None,
                 fact="each kernel compiled a first time",
                 remedy=keep_cache(account),
@@ -88,8 +93,7 @@ def advise(account: Account) -> tuple[Advice, ...]:
                 rules=_known(("TRD106",)),
             )
         )
-    worth = [advice for advice in found if advice.saved_us >= LEAST_WORTH_US]
-    return tuple(sorted(worth, key=lambda advice: -advice.saved_us))
+    return tuple(sorted(found, key=lambda advice: (-advice.saved_us, -advice.saved)))
 
 
 def keep_cache(account: Account) -> str:
@@ -109,9 +113,10 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
             rules, in_source = _rules_of(saving, source)
             yield Advice(
                 saved_us=saving.saved_us,
+                saved=saving.before - saving.after,
                 kernel=kernel.kernel,
                 fact=f"{saving.after:,} of {saving.before:,} {noun} would remain without {refer_to(names)} in the key",
-                remedy="; ".join(_remedy(code, saving, source) for code in codes),
+                remedy="; ".join(filter(None, (_remedy(code, saving, uses) for code in codes))),
                 codes=codes,
                 rules=rules,
                 parameters=names,
@@ -123,6 +128,7 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
         if code in OF_ONE_KEY - parts and change is not None:
             yield Advice(
                 saved_us=waited_us,
+                saved=count,
                 kernel=kernel.kernel,
                 fact=f"{count:,} compile{'s' if count > 1 else ''} more",
                 remedy=change,
@@ -132,17 +138,19 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
 
 
 def may_leave_out(part: KeyPart, configured: Collection[str], uses: Mapping[str, str]) -> bool:
-    """Whether a change of the program can take `part` out of a key: not what configs set, nor what compiling needs."""
+    """Whether a change of the program can take `part` out of a key: not what configs set, nor what compiling needs.
+
+    Nor the class of a stride, which makes the kernel fast.
+    """
     if part.name in configured or REMEDIES[part.code].change is None:
         return False
+    if part.code == INTEGER:
+        return not is_stride(part.name) or uses.get(part.name) == "unread"
     return part.code != CONSTEXPR or uses.get(part.name) != "compile_time"
 
 
-def _remedy(code: str, saving: Saving, source: KernelSource | None) -> str:
-    names = [part.name for part in saving.parts if part.code == code]
-    if code != CONSTEXPR or source is None or not all(name in source.uses for name in names):
-        return (REMEDIES[code].change or "").format(names=quote_names(names))
-    return pass_plain(names, source.uses)
+def _remedy(code: str, saving: Saving, uses: Mapping[str, str]) -> str | None:
+    return find_change(code, [part.name for part in saving.parts if part.code == code], uses)
 
 
 def _rules_of(saving: Saving, source: KernelSource | None) -> tuple[tuple[str, ...], bool | None]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSource:
-    """One kernel as its source has it now. `uses` are `compile_time`, `read` or `unread`, by constexpr.
+    """One kernel as its source has it now. `uses` are `compile_time`, `read` or `unread`, by parameter.
+
+    Of plain parameters those that the kernel reads are left out.
 
     `found` are (code, parameter) of the rules that fire on the kernel; the parameter None where a rule names none.
     """
@@ -36,8 +38,10 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
     if not there:
         return {}
     from triton_doctor.settings import Settings
+    from triton_doctor.static.project.launches.launches import launches_of
     from triton_doctor.static.scan import scan
     from triton_doctor.static.sources.files import find_files
+    from triton_doctor.static.variability.queries.parameter_uses import ParameterUses
     from triton_doctor.static.variability.queries.parameters import Parameters
 
     root = Path("/")
@@ -45,12 +49,16 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
 
     def look(project: Project, findings: Sequence[Finding]) -> list[Finding]:
         every = Parameters(project)
+        plain = ParameterUses(project, launches_of(project))
         for kernel in project.kernels():
             name = wanted.get(((root / kernel.path).as_posix(), kernel.line, kernel.name))
             if name is not None:
                 own = [one for one in findings if _is_of(one, kernel.path, kernel.line)]
+                uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
+                others = (param.name for param in kernel.params if not param.is_constexpr)
+                unread = {one: "unread" for one in others if plain.without_need(kernel, one) == "unread"}
                 read[name] = KernelSource(
-                    uses={one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)},
+                    uses=uses | unread,
                     found=frozenset((one.code, one.facts.parameter) for one in own),
                 )
         return list(findings)

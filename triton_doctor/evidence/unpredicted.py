@@ -12,7 +12,7 @@ from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import REMEDIES, join_names
+from triton_doctor.runtime.remedies import REMEDIES, find_change, join_names
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters
 from triton_doctor.static.variability.values.lattice import Variability
@@ -106,7 +106,7 @@ def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scal
         code=UNREAD if parameter.use == "unread" else CONSTEXPR,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=advise_on("TRD702", f"`{name}`"),
+        advice=find_change("TRD702", [name], {}),
         facts=facts(parameter, source),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -133,7 +133,7 @@ def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Sc
         code=TUNING_KEY,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=advise_on("TRD714", f"`{name}`"),
+        advice=find_change("TRD714", [name], {}),
         facts=_facts(kernel, param),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -170,7 +170,7 @@ def _causes(kernel: Kernel, seen: RecordedKernel, told: Mapping[str, set[str | N
             code=code,
             severity=Severity.WARNING,
             message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
-            advice=advise_on(cause_code, quoted or "them"),
+            advice=find_change(cause_code, kept, {}),
             facts=_facts(kernel, first if len(kept) == 1 else None),
             evidence=_added(seen, f"{price.times:,} changes seen", price),
         )
@@ -188,12 +188,6 @@ WORDS = {
     "TRD713": "was given equal values of several types",
 }
 assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
-
-
-def advise_on(cause: str, names: str) -> str | None:
-    """What to change about `cause`, in the parameters `names`."""
-    change = REMEDIES[cause].change
-    return None if change is None else change.format(names=names)
 
 
 def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:

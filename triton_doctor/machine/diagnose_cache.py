@@ -141,7 +141,7 @@ def flooded(cache: Cache, flood: Flood) -> MachineFinding:
     elif flood.parameter:
         because = f"a constant at {flood.parameter} has {flood.values} values among those read"
     else:
-        because = "what differs between them is not in what the cache keeps"
+        because = "what differs between them cannot be read from what the cache keeps"
     remedies = {
         "constexpr": f"make `{flood.parameter}` a plain argument, or round it up to a power of two",
         "option": f"launch with few values of `{flood.parameter}`",

@@ -93,7 +93,11 @@ def story_lines(story: KernelStory) -> Iterator[str]:
         names = ", ".join(found.name for found in untraced)
         yield f"  constexprs that leave no trace in the IR: {names}"
         yield f"    {untraced[0].count:,} variants have the same IR as another"
-    if not story.differences and len(story.variants) > 1:
+    binaries = sum(variant.code is None for variant in story.variants)
+    if binaries and len(story.variants) > 1:
+        lack = "these lack" if binaries == len(story.variants) else f"{binaries:,} of these lack"
+        yield f"  constants and arguments are read from a .ttir file, which {lack}: `cache pack --with-code` keeps it"
+    elif not story.differences and len(story.variants) > 1:
         yield "  what differs is not in what the cache keeps: the source around, triton itself, or variables"
 
 

@@ -65,7 +65,8 @@ def render_judgement(judgement: Judgement, here: KeyParts) -> str:
     """How many kernels would not be found here, and a line for each reason."""
     total, missed = len(judgement.kernels), judgement.missed
     missing = f"{missed:,} of {plural(total, 'variant')} would not be found by"
-    found = missing if missed else f"nothing differs from the key of {plural(total, 'variant')} for"
+    nothing = "nothing that could be compared differs" if judgement.unread else "nothing differs"
+    found = missing if missed else f"{nothing} from the key of {plural(total, 'variant')} for"
     lines = [f"{judgement.subject}: {found} {spell_parts(here)}"]
     for miss in judgement.misses:
         share = "every key" if len(miss.entries) == total else plural(len(miss.entries), "variant")
@@ -76,7 +77,11 @@ def render_judgement(judgement: Judgement, here: KeyParts) -> str:
             lines.append(f"    {', '.join(kernels[:KERNELS_SHOWN])}{more}")
     lines += [f"  note: {note}" for note in judgement.notes]
     if judgement.unread:
-        lines.append(f"  note: of {plural(judgement.unread, 'variant')} the source that was compiled is not known")
+        others = "other " if missed else ""
+        unread = f"{judgement.unread:,} {others}variant{'s' if judgement.unread > 1 else ''}"
+        lines.append(
+            f"  note: the source of {unread} was not compared: it has changed since the compile, or is not here"
+        )
     if not missed:
         lines.append("  a variant with other types, constants, options or sizes than these is not among them")
     return "".join(f"{escape_line(line)}\n" for line in lines)

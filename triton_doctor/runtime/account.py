@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import GuessEvent, Header, KernelName
     from triton_doctor.runtime.recording import Recording
 
-# Launches a variant at least, where nothing compiled twice, to say that all the compiling was in the first steps.
-LAUNCHES_A_VARIANT = 3
+# Launches a variant at least to say that the compiling is over: of all kernels together, and of each that compiled
+# again, which may go on.
+LAUNCHES_A_VARIANT, LAUNCHES_A_VARIANT_AGAIN = 3, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +204,10 @@ def _settled_us(processes: Sequence[Recording], kernels: Sequence[KernelAccount]
     # Until the processes closed their recordings: taking an interpreter down takes a while too.
     end = span_ns([], processes)[1]
     in_memory, variants = sum(k.in_memory for k in kernels), sum(k.compiled + k.from_disk for k in kernels)
-    nothing_again = not any(kernel.again for kernel in kernels) and in_memory >= LAUNCHES_A_VARIANT * variants
+    settled = in_memory >= LAUNCHES_A_VARIANT * variants and all(
+        kernel.in_memory >= LAUNCHES_A_VARIANT_AGAIN * (kernel.compiled + kernel.from_disk)
+        for kernel in kernels
+        if kernel.again
+    )
     quiet = in_memory > 0 and 2 * (end - last) >= end - first
-    return (last - start_ns) // 1000 if nothing_again or quiet else None
+    return (last - start_ns) // 1000 if settled or quiet else None

@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
+from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
 from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ PRECEDENCE = (
 # A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key:
 # 10,000 keys of which each differs in two parts are told in 3 s.
 LOOK_BACK = 64
+# Python's lock changes hands every 5 ms: 5 to 11 ms were seen among 8 threads, and servers have more of them.
+LONGEST_TURN_NS = 1_000_000_000
 # Of 10,000 values the first few show what kind they are of.
 VALUES_KEPT = 8
 
@@ -76,7 +78,9 @@ def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
 
 
 def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[Recompile, ...]:
-    """Why each compile and each round of tuning in `events` happened, in their order. First rounds are not told.
+    """Why each compile and each round of tuning in `events` happened, in their order.
+
+    First rounds are not told, nor those whose timings came from disk.
 
     `before` are earlier ones, or stand for what is in memory. Ranks, and kernels of one name in different places, are
     kept apart.
@@ -93,7 +97,7 @@ def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[
             history = histories[type(event), event.kernel, event.rank]
             recompile = history.explain(event)
             history.remember(event)
-            if isinstance(event, CompileEvent) or recompile.nearest is not None:
+            if isinstance(event, CompileEvent) or (recompile.nearest is not None and not event.cached):
                 told.append(recompile)
     return tuple(told)
 
@@ -194,9 +198,13 @@ def _digest(value: Scalar) -> int:
 
 
 def at_once(event: CompileEvent, other: CompileEvent) -> bool:
-    """Whether `event` began on another thread while `other`, an earlier one, was not over."""
+    """Whether `event` missed memory on another thread while `other`, an earlier one, was not over.
+
+    A load may begin after that: a thread that has missed memory waits for its turn before it looks on disk.
+    """
     begun_ns = event.at_ns - 1000 * (event.duration_us + event.process_us)
-    return event.thread != other.thread and begun_ns <= other.at_ns
+    turn_ns = 0 if event.tier == COMPILED else LONGEST_TURN_NS
+    return event.thread != other.thread and begun_ns <= other.at_ns + turn_ns
 
 
 def _varying(event: CompileEvent | AutotuneEvent) -> tuple[tuple[str, Scalar], ...]:

@@ -180,7 +180,7 @@ class UnloadEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureEvent:
-    """A compile that failed after `duration_us`, at `stage`: `ir`, one of the backend's, `module`, or `launch`.
+    """A compile that failed after `duration_us`, at `stage`: `ir`, one of the backend's, `cache`, `module`, `launch`.
 
     `error` is the type of the exception and what it says; `process_us` is as of a CompileEvent. `refused` is a compile
     that succeeded, whose event came before, and whose launch a guard made fail. Neither leaves a kernel in memory.

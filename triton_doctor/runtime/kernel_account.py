@@ -171,6 +171,8 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
     compiles = [event for process in seen for event in process.compiles]
     tunings = [event for process in seen for event in process.tunings]
     causes = [cause for process in seen for cause in process.causes]
+    # Timings that came from disk set a config, and cost nothing.
+    measured = [event for event in tunings if not event.cached]
     failures = [event for event in events if isinstance(event, FailureEvent)]
     modules = [event for event in events if isinstance(event, ModuleEvent)]
     compiled = [event for event in compiles if event.tier == COMPILED]
@@ -201,7 +203,7 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
         failed=sum(1 for event in failures if not event.refused),
         failed_us=_sum_us(shares, failures, Part.FAILING),
         errors=tuple(dict.fromkeys(event.error for event in failures if not event.refused)),
-        autotune_rounds=len(tunings),
+        autotune_rounds=len(measured),
         autotune_us=_sum_us(shares, tunings, Part.TUNING),
         capturing=sum(1 for process in seen for event in process.timed if event.capturing),
         unloaded=sum(1 for event in events if isinstance(event, UnloadEvent)),
@@ -216,7 +218,10 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
             [[event for event in process.compiles if not event.direct] for process in seen],
             lambda event: waited_us(event, shares),
         ),
-        rounds=read_rounds([process.tunings for process in seen], lambda event: waited_us(event, shares)),
+        rounds=read_rounds(
+            [[one for one in process.tunings if not one.cached] for process in seen],
+            lambda event: waited_us(event, shares),
+        ),
         unkept=tuple(Counter(each.kept for each in tunings if each.is_lost).items()),
         dry=any(event.dry for event in compiles),
         guessed=sum(event.guessed for event in compiles),

@@ -1,21 +1,30 @@
-"""Recordings of a job's ranks to what all of them compiled, what only some did, and who was slowest in each step."""
+"""Recordings of a job's ranks to what all of them compiled, what only some did, and who waited for whom."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from operator import itemgetter
+from statistics import median
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
+from triton_doctor.runtime.event import COMPILED, CompileEvent
 from triton_doctor.runtime.program_event import StepEvent
+from triton_doctor.runtime.timeline import Interval, length, read_intervals, union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.runtime.event import CompileKey, KernelName, Scalar
     from triton_doctor.runtime.recording import Recording
 
     RankedVariants = dict[KernelName, dict[int, "RankedVariant"]]
+
+# Steps of two ranks that differ by less take equally long.
+NOISE, NOISE_US = 0.05, 1000
+# What a rank lost in a step, as a share of what another compiled in it: what is less, or more, has another reason.
+LEAST_WAIT, MOST_WAIT = 0.5, 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,28 +43,39 @@ class RankGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedStep:
-    """One step that several ranks made. `slowest` took `duration_us`, which was `ahead_us` more than the next.
+    """One step that several ranks made, in `duration_us`. `slowest` took `ahead_us` longer than the next.
 
-    Ranks wait for each other where they exchange data, so that `waited`, which compiled, loaded and tuned for longest,
-    says more: `waited_us`, None where nothing did.
+    It is None where that is within the noise, or where a compile explains it. `compiling` compiled, loaded and tuned
+    for longest, `compile_us`; None where no rank did. `waits` are the others with how long they waited for it, in
+    microseconds: how much longer the step took than those in which nothing compiled, without their own compiles.
     """
 
     number: int
-    slowest: int
+    slowest: int | None
     duration_us: int
     ahead_us: int
-    waited: int | None
-    waited_us: int
+    compiling: int | None
+    compile_us: int
+    waits: tuple[tuple[int, int], ...]
+
+    @property
+    def waited_us(self) -> int:
+        """How long the rank waited that waited longest."""
+        return max((waited_us for _, waited_us in self.waits), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanksAccount:
-    """A job of several ranks: `common` variants of all ranks, `groups` of some, those of most variants first."""
+    """A job of several ranks: `common` variants of all ranks, `groups` of some, those of most variants first.
+
+    `alone` is how long a rank compiled, loaded or tuned while another did not, in microseconds.
+    """
 
     ranks: tuple[int, ...]
     common: int
     groups: tuple[RankGroup, ...]
     steps: tuple[RankedStep, ...]
+    alone: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -82,6 +102,7 @@ def account_ranks(processes: Sequence[Recording]) -> RanksAccount | None:
         common=sum(one.ranks == everyone for of_kernel in variants.values() for one in of_kernel.values()),
         groups=tuple(sorted(groups, key=lambda one: (-one.variants, one.kernel, one.ranks))),
         steps=tuple(_rank_steps(ranked)),
+        alone=tuple(sorted(_alone(ranked, len(ranks)), key=lambda one: (-one[1], one[0]))),
     )
 
 
@@ -136,30 +157,71 @@ def _has(variant: RankedVariant, name: str, values: dict[str, Scalar]) -> bool:
 
 def _rank_steps(ranked: Iterable[tuple[int, Recording]]) -> Iterable[RankedStep]:
     durations: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    waits: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    busy: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for rank, recording in ranked:
-        took_us: Counter[int] = Counter()
-        for event in recording.events:
-            if isinstance(event, CompileEvent | AutotuneEvent):
-                took_us[event.at_ns] += event.duration_us or 0
+        intervals = sorted((one for event in recording.events for _, one in read_intervals(event)), key=itemgetter(1))
         for event in recording.events:
             # Of steps that one line stands for none is known by itself.
             if isinstance(event, StepEvent) and event.kind == "step" and event.number is not None and event.count == 1:
-                durations[event.number][rank] = (event.at_ns - event.started_at_ns) // 1000
-                waited_us = sum(took_us[at_ns] for at_ns in event.compiles_ns)
-                if waited_us:
-                    waits[event.number][rank] += waited_us
+                begun, ended = event.started_at_ns // 1000, event.at_ns // 1000
+                durations[event.number][rank] = ended - begun
+                first = bisect_left(intervals, begun, key=itemgetter(1)) if event.compiles_ns else len(intervals)
+                last = bisect_right(intervals, ended, key=itemgetter(1))
+                busy_us = length(union(intervals[first:last]))
+                if busy_us:
+                    busy[event.number][rank] = busy_us
+    quiet = [number for number in durations if number not in busy]
+    every = {rank for of_step in durations.values() for rank in of_step}
+    usual = {
+        rank: median(known)
+        for rank in every
+        if (known := [durations[number][rank] for number in quiet if rank in durations[number]])
+    }
     for number in sorted(durations):
-        of_step = durations[number]
+        of_step, of_next = durations[number], durations.get(number + 1, {}) if number + 1 not in busy else {}
         if len(of_step) < 2:
             continue
         slowest, second = sorted(of_step, key=lambda rank: (-of_step[rank], rank))[:2]
-        most = waits[number].most_common(1) if number in waits else []
+        ahead_us = of_step[slowest] - of_step[second]
+        is_slower = ahead_us > max(NOISE * of_step[slowest], NOISE_US)
+        compiled = busy.get(number, {})
+        compiling = max(compiled, key=lambda rank: (compiled[rank], -rank), default=None)
+        compile_us = 0 if compiling is None else compiled[compiling]
+        waits = []
+        for rank in sorted(of_step.keys() & usual.keys() - {compiling}) if compiled else ():
+            behind_us = compile_us - compiled.get(rank, 0)
+            # The host runs ahead of its GPU: it may meet the wait in the next step.
+            late_us = max(0.0, of_next[rank] - usual[rank]) if rank in of_next else 0.0
+            waited_us = of_step[rank] - usual[rank] - compiled.get(rank, 0) + late_us
+            if waited_us >= LEAST_WAIT * behind_us > 0:
+                waits.append((rank, round(min(waited_us, MOST_WAIT * behind_us))))
         yield RankedStep(
             number=number,
-            slowest=slowest,
+            slowest=slowest if is_slower and busy.keys().isdisjoint((number - 1, number)) else None,
             duration_us=of_step[slowest],
-            ahead_us=of_step[slowest] - of_step[second],
-            waited=most[0][0] if most else None,
-            waited_us=most[0][1] if most else 0,
+            ahead_us=ahead_us,
+            compiling=compiling,
+            compile_us=compile_us,
+            waits=tuple(waits),
         )
+
+
+def _alone(ranked: Iterable[tuple[int, Recording]], ranks: int) -> Iterator[tuple[int, int]]:
+    """How long each rank compiled, loaded or tuned while another did not, in microseconds."""
+    busy: defaultdict[int, list[Interval]] = defaultdict(list)
+    for rank, recording in ranked:
+        busy[rank] += [one for event in recording.events for _, one in read_intervals(event)]
+    pairs = [(rank, pair) for rank, of_rank in busy.items() for pair in union(of_rank)]
+    bounds = [(begin, True, rank) for rank, (begin, _) in pairs] + [(end, False, rank) for rank, (_, end) in pairs]
+    alone: Counter[int] = Counter()
+    # The time in which not all were busy, so far, and what it was when each of those that are busy began.
+    clock = before = 0
+    begun: dict[int, int] = {}
+    for at, begins, rank in sorted(bounds):
+        clock += at - before if len(begun) < ranks else 0
+        before = at
+        if begins:
+            begun[rank] = clock
+        else:
+            alone[rank] += clock - begun.pop(rank)
+    yield from alone.items()

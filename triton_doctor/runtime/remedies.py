@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.causes import Recompile
 
-CONSTEXPR = "TRD702"
+CONSTEXPR, INTEGER = "TRD702", "TRD703"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ REMEDIES = {
         change="pass {names} without tl.constexpr, unless the kernel needs the value while it compiles",
         rules=("TRD201", "TRD202", "TRD206"),
     ),
-    "TRD703": Remedy(
+    INTEGER: Remedy(
         change="put {names} into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16",
         warm_up="warm up each class: 1, divisible by 16, any other",
         rules=("TRD208",),
@@ -42,7 +42,7 @@ REMEDIES = {
         warm_up="warm up both",
         rules=("TRD209",),
     ),
-    "TRD706": Remedy(change="pass {names} always, or never, where the kernel allows it", warm_up="warm up both"),
+    "TRD706": Remedy(change=None, warm_up="warm up both"),
     "TRD707": Remedy(change="launch with the same {names}", warm_up="warm up each", rules=("TRD207",)),
     "TRD708": Remedy(change="spell the options of this kernel alike at each launch", rules=("TRD207",)),
     "TRD709": Remedy(change=None, warm_up="warm up on each device"),
@@ -64,15 +64,40 @@ REMEDIES = {
 def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
     """What to do about `recompile` where it was not to happen: remove its cause, or let it happen earlier.
 
-    `uses` says what the source of the kernel uses its constexprs for: `compile_time`, `read` or `unread`.
+    `uses` says what the source of the kernel uses its parameters for: `compile_time`, `read` or `unread`. Without it
+    nothing is said that depends on the source.
     """
-    remedy = REMEDIES[recompile.code]
-    names = [change.name for change in recompile.changes if change.code == recompile.code]
-    if recompile.code == CONSTEXPR and uses is not None and uses.keys() >= set(names):
-        change: str | None = vary_less(names, uses)
-    else:
-        change = None if remedy.change is None else remedy.change.format(names=quote_names(names))
-    return ", or ".join(filter(None, [change, remedy.warm_up]))
+    changes = [change for change in recompile.changes if change.code == recompile.code]
+    if recompile.code == CONSTEXPR and all(
+        value is None or type(value) is bool for change in changes for value in (change.before, change.after)
+    ):
+        return "warm up both"  # a choice, such as whether there is a mask
+    warm_up = REMEDIES[recompile.code].warm_up
+    if uses is None and recompile.code in (CONSTEXPR, INTEGER):
+        return warm_up or "warm up each value that is to come"
+    change = find_change(recompile.code, [change.name for change in changes], uses or {})
+    return ", or ".join(filter(None, [change, warm_up]))
+
+
+def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str | None:
+    """Return the change of the program that removes the cause `code`, of parameters `names`; None for none.
+
+    `uses` are as of `way_out`, as far as they are known.
+    """
+    change = REMEDIES[code].change
+    if code == CONSTEXPR and names and uses.keys() >= set(names):
+        return vary_less(names, uses)
+    if code != INTEGER:
+        return None if change is None else change.format(names=quote_names(names) if names else "them")
+    unread = [name for name in names if uses.get(name) == "unread"]
+    counts = [name for name in names if name not in unread and not is_stride(name)]
+    told = [f"remove {quote_names(unread)}: the kernel never reads {refer_to(unread)}"] if unread else []
+    return "; ".join([*told, *([str(change).format(names=quote_names(counts))] if counts else [])]) or None
+
+
+def is_stride(name: str) -> bool:
+    """Whether `name` is that of a stride, of which a kernel needs to know the class to load in vectors."""
+    return "stride" in name.lower()
 
 
 def vary_less(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST, explain_all
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import CONSTEXPR, way_out
+from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, way_out
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
 
 
 def _hint(recompile: Recompile) -> str:
-    """The way out; where the source of the kernel is there, it says what each constexpr is used for."""
-    if recompile.code != CONSTEXPR:
+    """The way out; where the source of the kernel is there, it says what each parameter is used for."""
+    if recompile.code not in (CONSTEXPR, INTEGER):
         return way_out(recompile)
     from triton_doctor.evidence.sources import read_sources
 

@@ -4,12 +4,15 @@ import threading
 import warnings
 
 import pytest
+import triton
 
 import triton_doctor
 from tests.runtime.on_triton.kernels import copy, launch, tuned
 from triton_doctor import CompileWarning, UnexpectedCompileError
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime import hooks
 from triton_doctor.runtime.causes import ValuesSeen
+from triton_doctor.runtime.guards.warmth import TimedGuard
 
 
 def test_launch_that_is_in_memory_is_allowed(x):
@@ -89,6 +92,25 @@ def test_forbidden_round_of_tuning_raises(x):
 
     with pytest.raises(UnexpectedCompileError, match="was tuned"), triton_doctor.forbid_compiles():
         kernel[(1,)](x, x, 128)
+
+
+def test_tuning_that_comes_from_disk_is_no_tuning(x, caplog):
+    if triton.__version__ < "3.4":
+        pytest.skip("triton 3.4 brought cache_results")
+    tuned(cache_results=True)[(1,)](x, x, 64)
+    kernel = tuned(cache_results=True)
+    kernel[(1,)](x, x, 96)
+    triton_doctor.watch(on_excess="raise")(kernel)
+    timed = TimedGuard(0)
+    hooks.attach(timed.receive, count_launches=False)
+    try:
+        with triton_doctor.forbid_compiles(), triton_doctor.limit_compiling_steps(0, on_excess="raise"):
+            kernel[(1,)](x, x, 64)
+            triton_doctor.step()
+    finally:
+        hooks.detach(timed.receive)
+
+    assert caplog.messages == []
 
 
 def test_launch_works_once_the_guard_is_gone(x):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,13 @@ import pytest
 
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
 from tests.runtime.tritons import NEWEST, Runner, triton_folder
-from triton_doctor.machine.packs.differences import find_misses
+from triton_doctor.machine.packs.differences import find_files, find_misses
 from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.gather import gather
-from triton_doctor.machine.packs.judge import judge_folder
+from triton_doctor.machine.packs.judge import judge, judge_folder
 from triton_doctor.machine.packs.key_parts import read_key_parts
 from triton_doctor.machine.packs.manifest import PackedEntry, PackedFile, SourceFunction
+from triton_doctor.report.packs import render_judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,3 +182,62 @@ def test_a_kernel_that_is_not_there_is_one_line(doctor: Callable[..., Outcome], 
 
     assert outcome.status == 2
     assert outcome.err.startswith("triton-doctor: no kernel mul in ")
+
+
+def test_the_copy_that_a_program_here_runs_is_compared_too(
+    doctor: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "import triton\n\n\n@triton.jit\ndef add(x):\n    pass\n"
+    packed, copy = tmp_path / "built" / "scripts" / "serve.py", tmp_path / "here" / "scripts" / "serve.py"
+    for path, content in ((packed, text), (copy, f"# a line more\n{text}")):
+        path.parent.mkdir(parents=True)
+        path.write_text(content)
+    functions = read_functions(str(packed))
+    assert functions is not None
+    known = {"path": str(packed), "module_path": "serve.py", "name": "add", "definition": 5, "line": 4}
+    source = SourceFunction(**known, digest=functions.functions[0].digest)
+    entry = msgspec.structs.replace(ENTRY, functions=(source,))
+
+    assert find_misses([(entry, PACKED)], PACKED) == ()
+    find_files.cache_clear()
+    monkeypatch.chdir(tmp_path / "here")
+    (miss,) = find_misses([(entry, PACKED)], PACKED)
+    find_files.cache_clear()
+    assert (
+        miss.difference.message == "scripts/serve.py: `add` starts 1 line lower here, at 5: the line is part of the key"
+    )
+
+
+def test_source_that_is_not_here_is_no_all_clear() -> None:
+    known = {"path": "/nowhere/x.py", "module_path": "x/y.py", "name": "add", "definition": 5, "line": 4, "digest": "d"}
+    entry = msgspec.structs.replace(ENTRY, functions=(SourceFunction(**known),))
+
+    first, note = render_judgement(judge("k", [(entry, PACKED)], ()), PACKED).splitlines()[:2]
+
+    assert first.startswith("k: nothing that could be compared differs from the key of 1 variant for Triton 3.6.0")
+    assert note == "  note: the source of 1 variant was not compared: it has changed since the compile, or is not here"
+
+
+@pytest.mark.parametrize("words", [("why", "c"), ("pack", "k.tar"), ("unpack", "two.tar.zst")])
+def test_without_triton_nothing_is_cleared(
+    doctor: Callable[..., Outcome], packed: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    make_kernel(packed.parent / "c", KEYS[0])
+    monkeypatch.setitem(sys.modules, "triton", None)
+    options = () if words[0] == "why" else ("--cache-dir", "c")
+
+    outcome = doctor("cache", *words, *options)
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "no triton here: cannot tell" in outcome.err
+
+
+def test_variants_without_intermediate_code_are_said_to_lack_it(doctor: Callable[..., Outcome], tmp_path: Path) -> None:
+    for key in KEYS:
+        (make_kernel(tmp_path / "c", key) / "add.ttir").unlink()
+
+    lines = doctor("cache", "show", "add", "--cache-dir", "c").out.splitlines()
+
+    assert lines[1:] == [
+        "  constants and arguments are read from a .ttir file, which these lack: `cache pack --with-code` keeps it"
+    ]

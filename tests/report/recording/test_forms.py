@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from inline_snapshot import snapshot
 from triton_doctor.report.recording import RunForm, SortOrder, render_account
 from triton_doctor.report.recording.choice import choose, sort_kernels
 from triton_doctor.runtime.account import Account, account
+from triton_doctor.runtime.event import LaunchesEvent
 from triton_doctor.runtime.recording import Recording
 
 RECORDINGS = Path(__file__).parents[3] / "fixtures" / "recordings"
@@ -121,6 +123,36 @@ def test_look_elsewhere_is_said_where_compiling_was_over(name: str, settled: boo
     text = show(account_of(name), RunForm.TEXT)
 
     assert ("look elsewhere" in text) is settled
+
+
+def test_look_elsewhere_asks_what_share_compiling_had() -> None:
+    whole = account_of("ragged_mask_unspecialized")
+    (process,) = whole.processes
+    slow = replace(process, split=replace(process.split, compile_us=process.split.wall_us // 2))
+
+    assert "look elsewhere" not in show(replace(whole, processes=(slow,)), RunForm.TEXT)
+
+
+@pytest.mark.parametrize(("launches", "settled"), [(5_000, True), (150, False)])
+def test_a_second_variant_is_forgiven_after_100_launches_of_each(launches: int, settled: bool) -> None:
+    (one,) = Recording.read_each([RECORDINGS / "ragged_mask_plain.jsonl"])
+    first, second = one.compiles
+    begun_ns = one.headers[0].started_at_ns
+    counted = LaunchesEvent(launches=((first.kernel, launches),), at_ns=begun_ns + 20 * 10**9)
+    events = [replace(first, at_ns=begun_ns + 10**9), replace(second, at_ns=begun_ns + 15 * 10**9), counted]
+    again = Recording(headers=one.headers, events=events)
+
+    assert ("look elsewhere" in show(account([again]), RunForm.TEXT)) is settled
+
+
+@pytest.mark.parametrize("form", [RunForm.TEXT, RunForm.MARKDOWN, RunForm.HTML])
+def test_compile_in_the_capture_of_a_graph_is_told_at_the_top(form: RunForm) -> None:
+    (one,) = Recording.read_each([RECORDINGS / "ragged_mask_plain.jsonl"])
+    captured = Recording(headers=one.headers, events=[replace(one.compiles[0], capturing=True)])
+
+    text = show(account([captured]), form)
+
+    assert text.index("in the capture of a CUDA graph") < text.index("where the time went")
 
 
 @pytest.mark.parametrize("order", SortOrder)

@@ -113,6 +113,23 @@ def test_compile_that_fails_is_told_with_its_stage_and_raises_the_same(kernel, o
     assert failure.duration_us > 0
 
 
+@pytest.mark.parametrize("name", [None, "no/such/folder"])
+def test_compile_that_cannot_write_its_cache_is_told_with_its_error(name, x, monkeypatch, tmp_path):
+    kernel = copy()
+    if name is None:
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file"))
+    else:
+        monkeypatch.setattr(kernel.fn, "__name__", name)
+        kernel.__name__ = name
+    with triton_doctor.record() as recording, pytest.raises(OSError) as raised:  # noqa: PT011, each system has its own
+        launch(kernel, x)
+
+    (failure,) = events_of(recording, FailureEvent)
+    assert (failure.stage, failure.kernel.name) == ("cache", name or "_copy")
+    assert failure.error.startswith(type(raised.value).__name__)
+
+
 def test_refused_launch_is_told_and_compiles_again_for_the_same_reason(x):
     kernel = copy()
     launch(kernel, x, value=1)

@@ -164,7 +164,8 @@ def _told(trial: _Trial) -> str:
     if trial.cases.recorded:
         return " for what was recorded"
     named = " and ".join(f"`{name}`" for name in trial.names)
-    return f" for {named} from {VALUES[0]} to {VALUES[-1]}" if named else ""
+    alike = " that change alike" if len(trial.names) > 1 else ""
+    return f" for {named}{alike} from {VALUES[0]} to {VALUES[-1]}" if named else ""
 
 
 def _unverified(kernel: Kernel, fixes: tuple[Finding, ...], why: str) -> TrialVerdict:

@@ -8,13 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.manifest import KERNEL
 from triton_doctor.variables import Version, parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from triton_doctor.machine.packs.functions import FunctionSpan
     from triton_doctor.machine.packs.manifest import KeyParts, PackedEntry, SourceFunction
 
 
@@ -161,16 +164,21 @@ def compare_variables(packed: Mapping[str, str], here: Mapping[str, str], at: st
 
 
 def compare_function(function: SourceFunction) -> Iterator[KeyDifference]:
-    """The text and the first line of one function that the kernel was compiled from."""
-    path = find_file(function.path, function.module_path)
-    file = read_functions(path) if path else None
-    if file is None:
-        return
-    named = [found for found in file.functions if found.name == function.name]
-    shown = f"{function.module_path}: `{function.name}`"
-    if not named:
+    """The text and the first line of one function that the kernel was compiled from, in each copy of its file here."""
+    files = {path: file for path in find_files(function.path, function.module_path) if (file := read_functions(path))}
+    copies = {path: [one for one in file.functions if one.name == function.name] for path, file in files.items()}
+    if files and not any(copies.values()):
         yield KeyDifference(part="source", message=f"{function.module_path} has no function `{function.name}` here")
-        return
+    # A file of that name without the function is another one.
+    for path, named in copies.items():
+        if named:
+            shown = function if len(files) == 1 else msgspec.structs.replace(function, module_path=path)
+            yield from compare_copy(shown, named)
+
+
+def compare_copy(function: SourceFunction, named: Sequence[FunctionSpan]) -> Iterator[KeyDifference]:
+    """The text and the first line of `function`, and those of its name in one file."""
+    shown = f"{function.module_path}: `{function.name}`"
     same = [found for found in named if function.digest in (None, found.digest)]
     if not same:
         yield KeyDifference(part="source", message=f"{shown} has another text here")
@@ -192,8 +200,18 @@ def compare_lines(function: SourceFunction, line: int, packed: int, at: str) -> 
         yield KeyDifference(part="line", message=message)
 
 
+def is_compared(function: SourceFunction) -> bool:
+    """Whether the text of `function` is known, and a file here may have it."""
+    return function.digest is not None and bool(find_files(function.path, function.module_path))
+
+
 @cache
-def find_file(path: str, module_path: str) -> str | None:
-    """Where the file is here: where it was, or where an import finds it; None for nowhere."""
-    candidates = [Path(path), *(Path(entry or ".") / module_path for entry in sys.path)]
-    return next((str(candidate) for candidate in candidates if candidate.is_file()), None)
+def find_files(path: str, module_path: str) -> tuple[str, ...]:
+    """Every copy of the file that a program here may run: where it was, below this folder, or where an import finds it.
+
+    Below this folder it is looked for by the end of its path, the longest that is there.
+    """
+    ends = [Path(*Path(path).parts[at:]) for at in range(1, len(Path(path).parts))]
+    below = next((end for end in ends if end.is_file()), None)
+    candidates = [Path(path), *([below] if below else []), *(Path(entry or ".") / module_path for entry in sys.path)]
+    return tuple({file.resolve(): str(file) for file in candidates if file.is_file()}.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.cache_entries import JSON_BYTES
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX
-from triton_doctor.machine.packs.differences import KeyDifference, compare_entry, group_misses
+from triton_doctor.machine.packs.differences import KeyDifference, compare_entry, group_misses, is_compared
 from triton_doctor.machine.packs.gather import gather, match_kernel
 from triton_doctor.machine.packs.install import read_kept_manifests
 from triton_doctor.machine.packs.manifest import KERNEL, KeyParts
@@ -34,7 +34,7 @@ WHOLE_GROUPS_SINCE = Version(3, 9)
 class Judgement:
     """The kernels of `subject`. `misses` are the reasons for those that would not be found; `notes` what else to know.
 
-    `unread` counts kernels of which it is not known what they were compiled from.
+    `unread` counts the other kernels whose source could not be compared.
     """
 
     subject: str
@@ -92,12 +92,18 @@ def judge(
 ) -> Judgement:
     """The judgement on `pairs`, given what differs."""
     kernels = tuple(entry for entry, _ in pairs)
+    misses = group_misses(differing)
+    missed = {entry.key for miss in misses for entry in miss.entries}
     return Judgement(
         subject=subject,
         kernels=kernels,
-        misses=group_misses(differing),
+        misses=misses,
         notes=tuple(notes),
-        unread=sum(1 for entry in kernels if not any(function.digest for function in entry.functions)),
+        unread=sum(
+            1
+            for entry in kernels
+            if entry.key not in missed and not (entry.functions and all(map(is_compared, entry.functions)))
+        ),
     )
 
 

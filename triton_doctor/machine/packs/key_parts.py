@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.machine.packs.manifest import KeyParts
 from triton_doctor.machine.probe_gpu import find_amd, find_nvidia
 from triton_doctor.machine.probe_packages import find_package
@@ -45,6 +46,16 @@ def read_key_parts(environment: Mapping[str, str]) -> KeyParts:
         targets=tuple(dict.fromkeys(f"{gpu.backend}:{gpu.arch}" for gpu in gpus if gpu.arch)),
         variables=read_variables(environment, package.version if package else None),
     )
+
+
+def require_key_parts(environment: Mapping[str, str]) -> KeyParts:
+    """The same. Raises DoctorError where there is no Triton, whose version and build are in every key."""
+    here = read_key_parts(environment)
+    if here.triton is None:
+        raise DoctorError(
+            "no triton here: cannot tell which kernels would be found", hint="run this with the Python that has triton"
+        )
+    return here
 
 
 def hash_libtriton(folder: Path) -> str | None:

@@ -49,7 +49,8 @@ def tell_verdict(comparison: Comparison) -> str:
     told = [f"{count:,} {word if count == 1 else words}" for count, word, words in counts if count]
     same = sum(one.is_same for one in comparison.kernels)
     as_before = f"; {counted(same, 'kernel')} as before" if same else ""
-    return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(told) or 'the same'}{as_before}"
+    seen = "the same, as far as was seen" if comparison.hidden_before or comparison.hidden_after else "the same"
+    return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(told) or seen}{as_before}"
 
 
 def tell_kernel(one: KernelComparison) -> str:

@@ -19,13 +19,16 @@ from triton_doctor.report.recording.wording import (
     place,
     seconds,
     tell_advice,
+    tell_captured,
     tell_cause,
     tell_faults,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_unseen,
     tell_variables,
+    title_advice,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
     """Headings, tables and lists."""
-    loud = (*tell_interpreted(account), *tell_variables(account))
+    loud = (*tell_interpreted(account), *tell_captured(account), *tell_variables(account))
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = tell_settled(account)
     blocks += [settled] if settled else []
@@ -53,8 +56,8 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("stopped, for want of data", tell_stops(account, cwd))
     blocks += _list("pretended", tell_pretended(account))
     blocks += _list(
-        "advice, most seconds saved first",
-        (f"{seconds(one.saved_us)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
+        title_advice(account),
+        (f"{tell_saved(one)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
     )
     blocks += _list("not seen", tell_unseen(account))
     return "\n\n".join(blocks) + "\n"

@@ -1,4 +1,4 @@
-"""The ranks of a job in words: what all compiled, what only some did, and who was slowest in which step."""
+"""The ranks of a job in words: what all compiled, what only some did, and who waited for whom in which step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.recording.wording import counted, seconds, show_value, tell_values
+from triton_doctor.runtime.ranks_account import NOISE
 from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
@@ -13,12 +14,15 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.ranks_account import RankedStep, RankGroup, RanksAccount
 
-GROUPS_SHOWN, STEPS_SHOWN, RANKS_NAMED = 12, 8, 6
+GROUPS_SHOWN, STEPS_SHOWN, RANKS_NAMED, ALONE_SHOWN = 12, 8, 6, 3
+# Of noise each rank has its share: one is slow that is slowest in a quarter of the steps, and mostly alone in that.
+OFTEN = 0.25
+LEAST_ALONE_US = 50_000
 
 
 def tell_ranks(account: RanksAccount | None) -> Iterator[str]:
-    """Nothing where ranks are not several, or all did the same in no steps."""
-    if account is None or not (account.groups or account.steps):
+    """Nothing where ranks are not several, or all did the same at the same time."""
+    if account is None:
         return
     if account.groups:
         yield f"{counted(account.common, 'variant')} on all {len(account.ranks):,} ranks"
@@ -27,7 +31,7 @@ def tell_ranks(account: RanksAccount | None) -> Iterator[str]:
     if len(account.groups) > GROUPS_SHOWN:
         rest = account.groups[GROUPS_SHOWN:]
         yield f"and {counted(sum(group.variants for group in rest), 'variant')} more that only some ranks had"
-    yield from _tell_steps(account.steps)
+    yield from _tell_steps(account.steps) if account.steps else _tell_alone(account)
 
 
 def tell_group(group: RankGroup, ranks: int) -> str:
@@ -54,16 +58,34 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 
 def _tell_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
-    if not steps:
-        return
-    compiling = sorted((one for one in steps if one.waited is not None), key=lambda one: (-one.waited_us, one.number))
-    for one in compiling[:STEPS_SHOWN]:
-        waited = f"rank {one.waited} compiled, loaded or tuned for longest, {seconds(one.waited_us)}"
-        yield f"step {one.number}: {waited}; the step took {seconds(one.duration_us)}, longest on rank {one.slowest}"
+    """Who waited for whom in which step, and who was slower than the others."""
+    compiling = [one for one in steps if one.compiling is not None]
+    for one in sorted(compiling, key=lambda one: (-one.waited_us, -one.compile_us, one.number))[:STEPS_SHOWN]:
+        busy = f"compiled, loaded or tuned for {seconds(one.compile_us)}"
+        if one.waits:
+            most = ("" if len(one.waits) == 1 else "up to ") + seconds(one.waited_us)
+            who = name_ranks([rank for rank, _ in one.waits])
+            yield f"step {one.number}: {who} waited {most} for rank {one.compiling}, which {busy}"
+        else:
+            yield f"step {one.number}: rank {one.compiling} {busy}"
     if len(compiling) > STEPS_SHOWN:
         yield f"and {counted(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
-    ((rank, count),) = Counter(one.slowest for one in steps).most_common(1)
-    yield f"rank {rank} was the slowest in {count:,} of {counted(len(steps), 'step')}"
+    slower = Counter(one.slowest for one in steps if one.slowest is not None)
+    for rank, count in slower.most_common(1):
+        if count >= OFTEN * len(steps) and count >= OFTEN * slower.total() * 3:
+            yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {counted(len(steps), 'step')}"
+
+
+def _tell_alone(account: RanksAccount) -> Iterator[str]:
+    """What others may have waited for, where no steps show it."""
+    for rank, alone_us in account.alone[:ALONE_SHOWN]:
+        if alone_us >= LEAST_ALONE_US:
+            others = [other for other in account.ranks if other != rank]
+            who = f"rank {others[0]}" if len(others) == 1 else "another rank"
+            yield (
+                f"rank {rank} compiled, loaded or tuned for {seconds(alone_us)} while {who} did not: {who} waits up to "
+                f"as long where it needs data of rank {rank} (`triton_doctor.step()` shows in which step)"
+            )
 
 
 def ranks_object(account: RanksAccount | None) -> dict[str, Any] | None:
@@ -73,6 +95,7 @@ def ranks_object(account: RanksAccount | None) -> dict[str, Any] | None:
     return {
         "count": len(account.ranks),
         "common_variants": account.common,
+        "alone": [{"rank": rank, "ms": alone_us / 1000} for rank, alone_us in account.alone],
         "groups": [
             {
                 "kernel": group.kernel.name,
@@ -89,8 +112,9 @@ def ranks_object(account: RanksAccount | None) -> dict[str, Any] | None:
                 "slowest_rank": one.slowest,
                 "duration_ms": one.duration_us / 1000,
                 "ahead_ms": one.ahead_us / 1000,
-                "waited_rank": one.waited,
-                "waited_ms": one.waited_us / 1000,
+                "compiling_rank": one.compiling,
+                "compile_ms": one.compile_us / 1000,
+                "waits": [{"rank": rank, "waited_ms": waited_us / 1000} for rank, waited_us in one.waits],
             }
             for one in account.steps
         ],

@@ -23,15 +23,18 @@ from triton_doctor.report.recording.wording import (
     seconds,
     tell_advice,
     tell_cache_folder,
+    tell_captured,
     tell_cause,
     tell_counts,
     tell_faults,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_share,
     tell_unseen,
     tell_variables,
+    title_advice,
 )
 from triton_doctor.terminal import escape_line, escape_text
 
@@ -62,7 +65,7 @@ def render_text(
 ) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
     lines: list[str] = ["", *_fit(_head(account), width)]
-    loud = _fit([*tell_interpreted(account), *tell_variables(account), *excess], width)
+    loud = _fit([*tell_interpreted(account), *tell_captured(account), *tell_variables(account), *excess], width)
     lines += [f"{ALARM}{line}{PLAIN}" if color else line for line in loud]
     settled = tell_settled(account)
     lines += _fit([settled], width) if settled else []
@@ -77,7 +80,7 @@ def render_text(
         ("pretended", list(tell_pretended(account))),
         ("torch.compile", list(tell_torch_compile(account, cwd))),
         ("ranks", list(tell_ranks(account.ranks))),
-        ("advice, most seconds saved first", _advice(account, cwd) if account.dry is None else []),
+        (title_advice(account), _advice(account, cwd)),
         ("not seen", list(tell_unseen(account))),
     ):
         if body:
@@ -160,7 +163,7 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
     for cause in causes[:CAUSES_SHOWN]:
         yield tell_cause(cause)
     if len(causes) > CAUSES_SHOWN:
-        yield f"and {len(causes) - CAUSES_SHOWN} causes more"
+        yield f"and {counted(len(causes) - CAUSES_SHOWN, 'cause')} more"
     if causes:
         for site, share in kernel.sites[:SITES_SHOWN]:
             yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {tell_share(share)}"
@@ -168,11 +171,11 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
 
 def _advice(account: Account, cwd: Path) -> list[str]:
     found = advise(account)[:ADVICE_SHOWN]
-    width = max((len(seconds(one.saved_us)) for one in found), default=0)
+    width = max((len(tell_saved(one)) for one in found), default=0)
     return [
         line
         for one in found
-        for line in (f"{seconds(one.saved_us):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
+        for line in (f"{tell_saved(one):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
     ]
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 VALUES_SHOWN = 6
 LONGEST_VALUE = 40
-INTERPRETED_SHOWN = 8
+INTERPRETED_SHOWN = CAPTURED_SHOWN = 8
+# Where compiling, loading and tuning have more of the time than this, they are the place to look.
+MOST_SHARE = 0.1
 
 
 def seconds(us: int) -> str:
@@ -201,6 +203,16 @@ def tell_advice(advice: Advice, cwd: Path) -> str:
     return f"{what}: {advice.remedy}"
 
 
+def tell_saved(advice: Advice) -> str:
+    """`0.46 s`, or `12 variants` of a run that took no time."""
+    return seconds(advice.saved_us) if advice.saved_us else counted(advice.saved, "variant")
+
+
+def title_advice(account: Account) -> str:
+    """The heading above the advice."""
+    return f"advice, most {'seconds' if account.dry is None else 'variants'} saved first"
+
+
 def tell_rules(advice: Advice) -> str:
     """The cause of an advice, and the rules that find it before the program runs."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
@@ -219,6 +231,17 @@ def tell_interpreted(account: Account) -> Iterator[str]:
         yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
 
 
+def tell_captured(account: Account) -> Iterator[str]:
+    """That kernels compiled, were tuned or were unloaded while a CUDA graph was captured, which can break the graph."""
+    captured = [one for one in account.kernels if one.capturing or one.unloaded]
+    if captured:
+        names = [f"`{one.kernel.name}`" for one in captured[:CAPTURED_SHOWN]]
+        more = len(captured) - len(names)
+        shown = join_names([*names, f"{more} more"] if more else names)
+        happened = "compiled, loaded, tuned or unloaded"
+        yield f"in the capture of a CUDA graph: {shown} {happened} (TRD716 {rule_name('TRD716')})"
+
+
 def tell_variables(account: Account) -> Iterator[str]:
     """Variables that were set in vain."""
     for name, known in misspelt_variables(account):
@@ -234,8 +257,10 @@ def tell_interpreted_kernel(one: InterpretedKernel) -> str:
 
 
 def tell_settled(account: Account) -> str | None:
-    """That the compiling was over early; None while it went on."""
-    if account.settled_us is None or account.dry is not None:
+    """That the compiling was over early; None while it went on, or where it had much of the time of a process."""
+    splits = [process.split for process in account.processes]
+    busy = any(one.compile_us + one.load_us + one.autotune_us > MOST_SHARE * one.wall_us for one in splits)
+    if account.settled_us is None or account.dry is not None or busy:
         return None
     return f"nothing compiled after {seconds(account.settled_us)}: look elsewhere"
 

@@ -75,7 +75,7 @@ class Guard:
 
     def _receive(self, event: Event) -> None:
         match event:
-            case CompileEvent() | AutotuneEvent() if fnmatchcase(event.kernel.name, self._kernel):
+            case CompileEvent() | AutotuneEvent(cached=False) if fnmatchcase(event.kernel.name, self._kernel):
                 react(self._reaction, UnexpectedCompileError(self._causes.explain(event), self._reason))
             case WarningEvent(kind="unseen" | "fault") if self._reaction == "raise":
                 # At the end, and not in a launch that nothing was the matter with.

@@ -64,7 +64,7 @@ class StepLimit:
 
     def _receive(self, event: Event) -> None:
         match event:
-            case CompileEvent() | AutotuneEvent():
+            case CompileEvent() | AutotuneEvent(cached=False):
                 self._last = self._causes.explain(event)
             case StepEvent():
                 recent = self._recent[event.kind]

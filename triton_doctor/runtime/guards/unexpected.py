@@ -87,6 +87,8 @@ def place_of(event: CompileEvent | AutotuneEvent) -> tuple[str, int]:
 def tell_event(event: CompileEvent | AutotuneEvent) -> str:
     """What happened to which kernel, and how long it took."""
     name = f"`{event.kernel.name}`"
+    if isinstance(event, AutotuneEvent) and event.cached:
+        return f"{name} took its tuning from disk"
     if isinstance(event, AutotuneEvent):
         took = "" if event.duration_us is None else f" for {milliseconds(event.duration_us)}"
         return f"{name} was tuned{took}"

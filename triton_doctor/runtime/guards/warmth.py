@@ -44,7 +44,8 @@ class TimedGuard:
 
     def receive(self, event: Event) -> None:
         """Remember `event`, and log it if it is one too many; a sink."""
-        if isinstance(event, CompileEvent | AutotuneEvent):
-            recompile = self._causes.explain(event)
-            if is_warm():
-                log.warning("%s", UnexpectedCompileError(recompile, self._reason))
+        match event:
+            case CompileEvent() | AutotuneEvent(cached=False):
+                recompile = self._causes.explain(event)
+                if is_warm():
+                    log.warning("%s", UnexpectedCompileError(recompile, self._reason))

@@ -103,7 +103,7 @@ class _Watching:
 
     def _receive(self, event: Event) -> None:
         match event:
-            case CompileEvent() | AutotuneEvent():
+            case CompileEvent() | AutotuneEvent(cached=False):
                 watched = self._kernels.get(event.kernel)
                 if watched is not None:
                     watched.receive(event)

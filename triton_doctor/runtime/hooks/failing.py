@@ -1,11 +1,14 @@
 """Seeing compiles that fail: Triton's listener hears only of those that succeed.
 
-A compile can fail where its IR is made, in a stage of its backend, and where its module is loaded, which is where too
-much shared memory shows (triton 3.9 compiler.py:471).
+A compile can fail where its IR is made, in a stage of its backend, where Triton reads or writes its cache, and where
+its module is loaded, which is where too much shared memory shows (triton 3.9 compiler.py:471).
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,6 +31,7 @@ def watch_failures(observer: Observer) -> Iterator[Slot]:
     from triton.compiler import compiler
 
     yield _watch_ir(compiler.ASTSource, observer)
+    yield _watch_cache(compiler, observer)
     for backend in backends.values():
         if "add_stages" in vars(backend.compiler):
             yield _watch_stages(backend.compiler, observer)
@@ -91,6 +95,38 @@ def _watch_ir(source: Any, observer: Observer) -> Slot:
 
     slot.fill(make_ir)
     return slot
+
+
+def _watch_cache(compiler: Any, observer: Observer) -> Slot:
+    """A full disk, or a name that no file can have, shows where Triton asks for its folder or writes into it."""
+    slot = Slot(compiler, "get_cache_manager")
+    before = slot.before
+
+    @functools.wraps(before)
+    def get_cache_manager(*args: Any, **options: Any) -> Any:
+        src = sys._getframe(1).f_locals.get("src")
+        if src is None:  # somebody else asks, or stands between
+            return before(*args, **options)
+        manager = _telling(before, src, observer)(*args, **options)
+        for name in ("get_group", "put", "put_group"):
+            with contextlib.suppress(AttributeError):  # a manager of somebody else's may have no room for it
+                setattr(manager, name, _telling(getattr(manager, name), src, observer))
+        return manager
+
+    slot.fill(get_cache_manager)
+    return slot
+
+
+def _telling(call: Callable[..., Any], src: Any, observer: Observer) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def run(*args: Any, **options: Any) -> Any:
+        try:
+            return call(*args, **options)
+        except Exception as error:
+            tell_failure(observer, src, "cache", error)
+            raise
+
+    return run
 
 
 def _watch_stages(backend: Any, observer: Observer) -> Slot:

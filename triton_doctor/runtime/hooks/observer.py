@@ -76,8 +76,9 @@ class Observer:
 
         Raises what the first sink that refused asked for.
         """
-        if isinstance(event, CompileEvent | AutotuneEvent):
-            self.steps.note_compile(event.at_ns)
+        match event:
+            case CompileEvent() | AutotuneEvent(cached=False):
+                self.steps.note_compile(event.at_ns)
         refused: RefusedError | None = None
         for sink in self.sinks:
             try:

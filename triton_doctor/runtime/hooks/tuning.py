@@ -116,9 +116,9 @@ def _watch_beginning(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot
     def prune_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
         left = before(self, *args, **kwargs)
         try:
-            rounds.open[id(self)] = Round(len(left), time.perf_counter_ns(), observer.launched(_kernel(self)))
+            rounds.open[id(self)] = Round(len(left), time.perf_counter_ns(), observer.launched(innermost(self)))
             if observer.activities.are_watched:
-                kernel = observer.name_of(_kernel(self))
+                kernel = observer.name_of(innermost(self))
                 observer.activities.begin(TUNING, kernel, kernel.name, site=launch_site(), configs=len(left))
         except Exception:
             observer.fault("reading a round of tuning")
@@ -184,7 +184,7 @@ def _tell(
 ) -> None:
     try:
         read = {
-            "fn": _kernel(tuner),
+            "fn": innermost(tuner),
             "key": _key_of_round(tuner),
             "names": _names(tuner),
             "best": min(timings, key=timings.__getitem__),
@@ -222,7 +222,8 @@ def _names(tuner: Any) -> list[str] | None:
     return [str(key) for key in keys if key in tuner.arg_names] if isinstance(keys, list | tuple) else None
 
 
-def _kernel(tuner: Any) -> Any:
+def innermost(tuner: Any) -> Any:
+    """The JITFunction below `tuner`."""
     # Heuristics may stand between an Autotuner and its JITFunction, which alone has params.
     fn = tuner.fn
     while not hasattr(fn, "params") and hasattr(fn, "fn"):

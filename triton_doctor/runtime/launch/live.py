@@ -58,9 +58,9 @@ def tell_event(recompile: Recompile) -> str:
     rank = "" if event.rank is None else f"rank {event.rank}: "
     site = "" if event.launch_site is None else f" at {event.launch_site.path}:{event.launch_site.line}"
     if isinstance(event, AutotuneEvent):
-        took = " from its cache" if event.cached else ""
-        took = took if event.duration_us is None else f" in {event.duration_us / 1000:,.0f} ms"
-        done = f"tuned `{event.kernel.name}`{took}, {len(event.timings_ms)} configs"
+        took = "" if event.duration_us is None else f" in {event.duration_us / 1000:,.0f} ms"
+        verb = "took from disk the tuning of" if event.cached else "tuned"
+        done = f"{verb} `{event.kernel.name}`{took}, {len(event.timings_ms)} configs"
     else:
         verb = "compiled" if event.tier == COMPILED else "loaded from disk"
         took = "" if event.dry else f" in {event.duration_us / 1000:,.1f} ms"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import LOADED, CompileEvent
+from triton_doctor.runtime.hooks.tuning import innermost
 from triton_doctor.runtime.prewarm.compiling import run_to_launch
 from triton_doctor.runtime.prewarm.kernels import Kernels, UnreachableError
 from triton_doctor.runtime.prewarm.plan import Prewarmed, make_plan
@@ -17,27 +21,32 @@ from triton_doctor.runtime.prewarm.worker import describe_error
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from triton_doctor.runtime.event import AutotuneEvent, KernelName
     from triton_doctor.runtime.prewarm.variants import KernelVariant
 
     Source = Recording | str | Path
+
+log = logging.getLogger("triton_doctor")
 
 
 def prewarm(recordings: Source | Iterable[Source], *, recorded_only: bool = False, load: bool = True) -> Prewarmed:
     """Have every variant that `recordings` name in this process's memory, for its current device.
 
     Kernels come from the cache folder where it holds them, and compile otherwise. What a run is likely to have missed
-    is added, unless `recorded_only`. With `load` their modules are loaded to the device too. `failures` of the result
-    are what could not be had, with the reason; nothing is raised for a kernel. Raises DoctorError where a recording
-    cannot be read, or Triton is not installed.
+    is added, unless `recorded_only`. With `load` their modules are loaded to the device too. Results of tuning that
+    Triton keeps on disk (`cache_results`) are read for the recorded keys. `failures` of the result are what could not
+    be had, with the reason; nothing is raised for a kernel. Raises DoctorError where a recording cannot be read, or
+    Triton is not installed.
     """
     from triton_doctor.runtime import hooks
     from triton_doctor.runtime.watch import record
 
     hooks.require_triton()
-    plan = make_plan(_read(recordings), targets=[_current_target()], closed=not recorded_only)
+    read = _read(recordings)
+    plan = make_plan(read, targets=[_current_target()], closed=not recorded_only)
     result = Prewarmed(plan=plan)
     kernels, thread = Kernels(), threading.get_native_id()
     with record(count_launches=False) as recording:
@@ -49,6 +58,7 @@ def prewarm(recordings: Source | Iterable[Source], *, recorded_only: bool = Fals
             if outcome["state"] == PRESENT and own:
                 outcome["state"] = FOUND if own[-1].tier == LOADED else COMPILED
             result.outcomes[number] = Outcome(number=number, **outcome)
+    result.tunings = _read_tunings(read, {variant.kernel: variant for variant in plan.variants}, kernels)
     return result
 
 
@@ -89,6 +99,46 @@ def _prewarm_variant(variant: KernelVariant, kernels: Kernels, *, load: bool) ->
     except Exception as error:
         return {"state": FAILED, "reason": describe_error(error)}
     return {"state": PRESENT}
+
+
+class _NotKeptError(Exception):
+    """A round of tuning whose timings are not on disk, raised in place of measuring."""
+
+
+def _read_tunings(
+    recordings: Iterable[Recording], variants: Mapping[KernelName, KernelVariant], kernels: Kernels
+) -> int:
+    """Have the recorded rounds of tuning whose timings are kept on disk in memory, and return how many were read."""
+    from triton.runtime.autotuner import Autotuner
+
+    every = [one for recording in recordings for one in recording.processes or (recording,)]
+    rounds = {(one.kernel, one.key): one for process in every for one in process.tunings if one.kernel in variants}
+    # Not `isinstance`, which asks what stands in for other objects for its class.
+    tuners = [one for one in gc.get_objects() if issubclass(type(one), Autotuner)] if rounds else []
+    read = 0
+    for event in rounds.values():
+        try:
+            fn = kernels.find(variants[event.kernel])
+            read += sum(_read_tuning(tuner, event) for tuner in tuners if innermost(tuner) is fn)
+        except Exception:
+            log.debug("the tuning of %s cannot be read", event.kernel.name, exc_info=True)
+    return read
+
+
+def _read_tuning(tuner: Any, event: AutotuneEvent) -> bool:
+    """Whether `tuner` has the timings of `event` in memory now (triton 3.4 to 3.9 autotuner.py, check_disk_cache)."""
+    tried = {text for text, _ in event.timings_ms}
+    configs = [config for config in tuner.configs if str(config) in tried]
+    key = tuple(value for _, value in event.key)
+    if not getattr(tuner, "cache_results", False) or len(configs) != len(tried) or key in tuner.cache:
+        return False
+
+    def refuse() -> None:
+        raise _NotKeptError
+
+    with contextlib.suppress(_NotKeptError):
+        return bool(tuner.check_disk_cache(key, configs, refuse))
+    return False
 
 
 def _current_target() -> str:

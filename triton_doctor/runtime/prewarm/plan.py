@@ -40,17 +40,22 @@ class PrewarmPlan:
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class Prewarmed:
-    """What became of a plan: the outcome of each of its variants that ended, by number."""
+    """What became of a plan: the outcome of each of its variants that ended, by number.
+
+    `tunings` counts the rounds of tuning whose results were read from disk into memory.
+    """
 
     plan: PrewarmPlan
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     unused: tuple[tuple[str, str], ...] = ()
+    tunings: int = 0
 
     def __repr__(self) -> str:
         """A line for a log."""
         states = Counter(outcome.state for _, outcome in self.likely)
         counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
-        return f"Prewarmed: {states.total():,} variants: {counts or 'none'}"
+        tuned = f"; results of tuning read: {self.tunings:,}" if self.tunings else ""
+        return f"Prewarmed: {states.total():,} variants: {counts or 'none'}{tuned}"
 
     def with_state(self, *states: str) -> list[tuple[KernelVariant, Outcome]]:
         """The variants whose outcome is one of `states`, in order."""

@@ -161,7 +161,14 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
     named = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     variants = prod(count.classes for count in counts)
     first = counts[0]
-    listed = ", ".join(f'"{count.name}"' for count in counts)
+    unread = [name for name in names if name[1:-1] not in kernel.uses.read]
+    listed = ", ".join(f'"{count.name}"' for count in counts if count.name in kernel.uses.read)
+    told = [f"remove {' and '.join(unread)}: the kernel never reads {'them' if unread[1:] else 'it'}"] if unread else []
+    if listed:
+        told.append(
+            f"`@triton.jit(do_not_specialize=[{listed}])` compiles one variant for all values; use it if the kernel "
+            "gains nothing from divisibility by 16"
+        )
     return Finding(
         path=launch.module.path,
         span=first.argument.span,
@@ -171,10 +178,7 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
             f"{named} of `{kernel.name}` {'differ' if len(names) > 1 else 'differs'} between calls; Triton compiles "
             f"separate variants for 1, multiples of 16 and other values: up to {variants} here"
         ),
-        advice=(
-            f"`@triton.jit(do_not_specialize=[{listed}])` compiles one variant for all values; use it if the kernel "
-            "gains nothing from divisibility by 16"
-        ),
+        advice="; ".join(told),
         facts=Facts(
             kernel=kernel.name,
             kernel_location=Location(kernel.path, kernel.line),

@@ -14,8 +14,10 @@ from triton_doctor.report.recording.wording import (
     name_parts,
     name_process,
     seconds,
+    tell_captured,
     tell_interpreted,
     tell_rules,
+    tell_saved,
     tell_settled,
     tell_variables,
 )
@@ -41,7 +43,7 @@ SLUGS = {name: f"part-{index}" for index, name in enumerate(PARTS)}
 def head(account: Account) -> Element:
     """The sentence, what is loudest, and the figures."""
     command = " ".join(account.command or (account.processes[0].header.command if account.processes else ()))
-    loud = [*tell_interpreted(account), *tell_variables(account)]
+    loud = [*tell_interpreted(account), *tell_captured(account), *tell_variables(account)]
     settled = tell_settled(account)
     return element(
         "header",
@@ -155,7 +157,7 @@ def _legend(processes: Sequence[ProcessAccount]) -> Element:
 
 def what_to_change(account: Account, source: SourceReader, cwd: Path) -> Element | None:
     """The advice, most seconds saved first, with the lines that it is about."""
-    found = advise(account)[:ADVICE_SHOWN] if account.dry is None else ()
+    found = advise(account)[:ADVICE_SHOWN]
     if not found:
         return None
     items = [_advice(one, account, source) for one in found]
@@ -174,7 +176,7 @@ def _advice(advice: Advice, account: Account, source: SourceReader) -> Element:
     title: list[Child] = [element("code", advice.kernel.name), " "] if advice.kernel is not None else []
     return element(
         "li",
-        element("p", element("b", seconds(advice.saved_us)), element("span", " saved"), class_="saved"),
+        element("p", element("b", tell_saved(advice)), element("span", " saved"), class_="saved"),
         element(
             "div",
             element("h3", *title, element("span", *prose(advice.remedy))),
