@@ -260,8 +260,7 @@ def tell_unseen(account: Account) -> Iterator[str]:
         yield f"the last launches of {name_process(cut[0])}: it ended without closing its recording"
     elif cut:
         yield f"the last launches of {len(cut)} processes: they ended without closing their recordings"
-    for warning in account.warnings:
-        yield warning.message
+    yield from (warning.message for warning in account.warnings if warning.kind != "files")
 
 
 def is_idle(process: ProcessAccount) -> bool:

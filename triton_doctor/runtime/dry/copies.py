@@ -14,6 +14,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
+from triton_doctor.runtime.dry.overlay import locate
 from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
@@ -26,10 +27,17 @@ def patch_copies(patches: Patches) -> None:
     """Have fake tensors copied as tensors are."""
     patches.set(FakeTensor, "__deepcopy__", _deepcopy)
     patches.set(FakeTensor, "__reduce_ex__", _reduce)
+
+    class Writer(torch._C.PyTorchFileWriter):  # type: ignore[misc]
+        def __init__(self, file: Any, *options: Any) -> None:
+            super().__init__(locate(file, to_write=True), *options)
+
+    patches.set(torch._C, "PyTorchFileWriter", Writer)
     load = torch.load
 
     @functools.wraps(load)
     def load_with_values(f: Any, *args: Any, **options: Any) -> Any:
+        f = locate(f)
         loaded = load(f, *args, **options)
         # Objects of the program's own are not made a second time.
         if isinstance(f, str | os.PathLike) and options.get("weights_only") is not False:
