@@ -33,6 +33,13 @@ def patch_copies(patches: Patches) -> None:
             super().__init__(locate(file, to_write=True), *options)
 
     patches.set(torch._C, "PyTorchFileWriter", Writer)
+    for owner, name in (
+        (torch.jit.RecursiveScriptModule, "save"),
+        (torch.autograd.profiler.profile, "export_chrome_trace"),
+    ):
+        patches.set(owner, name, _write_at_location(vars(owner)[name]))
+    load_script = torch.jit.load
+    patches.set(torch.jit, "load", lambda f, *args, **options: load_script(locate(f), *args, **options))
     load = torch.load
 
     @functools.wraps(load)
@@ -45,6 +52,14 @@ def patch_copies(patches: Patches) -> None:
         return loaded
 
     patches.set(torch, "load", load_with_values)
+
+
+def _write_at_location(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, path: Any, *args: Any, **options: Any) -> Any:
+        return method(self, locate(path, to_write=True), *args, **options)
+
+    return call
 
 
 def _keep_values_of_file(load: Callable[..., Any], path: Any, options: dict[str, Any], loaded: Any) -> None:

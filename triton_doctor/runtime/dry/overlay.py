@@ -14,6 +14,7 @@ import _io
 import contextlib
 import errno
 import functools
+import glob
 import os
 import posix
 import shutil
@@ -99,9 +100,15 @@ class Overlay:
         new |= {getattr(posix, name): self._redirect(getattr(posix, name)) for name in FOLLOWING}
         new |= {getattr(posix, name): self._redirect(getattr(posix, name), follow=False) for name in NOT_FOLLOWING}
         new[posix.truncate] = self._redirect(posix.truncate, writes=True)
-        self._replaced = [(before, _Function(before, after, "os")) for before, after in new.items()]
-        self._replaced += [(_io.open, _Function(_io.open, self._open_file, "io")), (_io.FileIO, _make_file_class(self))]
+        self._replaced = [(before, _Redirected(before, after, "os")) for before, after in new.items()]
+        self._replaced += [
+            (_io.open, _Redirected(_io.open, self._open_file, "io")),
+            (_io.FileIO, _make_file_class(self)),
+        ]
         replace_everywhere(self._replaced)
+        # Where `Path.glob` of Python 3.13 keeps them.
+        kept = {"lstat": staticmethod(os.lstat), "scandir": staticmethod(os.scandir)}
+        self._patches.set_existing(getattr(glob, "_StringGlobber", glob), kept)
         # By descriptors of folders `rmtree` would lose the paths that the program means.
         self._patches.set(shutil, "_use_fd_functions", False)
         # What `import` reads with.
@@ -167,11 +174,15 @@ class Overlay:
         if not status.st_size:
             self._note_made(spot)
             return
-        with _io.open(spot.location if keep else os.devnull, "rb") as source:
-            self._divert(spot, "wrote")
-            with _io.open(spot.location, "wb") as copy:
+        fresh = self._fresh()
+        with _io.open(spot.location if keep else os.devnull, "rb") as source, _io.open(fresh, "wb") as copy:
+            try:
                 shutil.copyfileobj(source, copy, 1 << 24)
-        posix.chmod(spot.location, stat.S_IMODE(status.st_mode))
+            except OSError:
+                posix.unlink(fresh)
+                raise
+        posix.chmod(fresh, stat.S_IMODE(status.st_mode))
+        self._divert(spot, "wrote", fresh)
 
     def mark(self, tree: str, path: str, text: str = "-") -> None:
         """Set the mark of `path` in `tree`."""
@@ -193,13 +204,13 @@ class Overlay:
     def _holds(self, location: str) -> bool:
         return location.startswith(f"{self.folder}/")
 
-    def _divert(self, spot: Spot, why: str = "") -> None:
-        """Move `spot` to where nothing is yet. `why` is what the program did to a path that existed."""
+    def _divert(self, spot: Spot, why: str = "", place: str = "") -> None:
+        """Move `spot` to `place`, or where nothing is. `why` is what the program did to a path that existed."""
         if why:
             self.mark(KEPT, spot.location, why)
-        fresh = self._fresh()
-        self.mark(AT, spot.logical, fresh)
-        spot.move(fresh)
+        place = place or self._fresh()
+        self.mark(AT, spot.logical, place)
+        spot.move(place)
 
     def _note_made(self, spot: Spot) -> None:
         if not spot.is_ours:
@@ -244,7 +255,7 @@ class Overlay:
         spot = self.find(folder)
         if spot.location == spot.logical and not any(self._diverted_in(spot)):
             return posix.scandir(folder)
-        return _Entries(folder, self._os_listdir(folder))
+        return _FolderScan(folder, self._os_listdir(folder))
 
     def _diverted_in(self, folder: Spot) -> Iterator[tuple[str, str]]:
         """The names in `folder` that were diverted by themselves, and where they are."""
@@ -326,7 +337,7 @@ class Overlay:
             posix.rename(before, after)
 
 
-class _Function:
+class _Redirected:
     """What replaces `before`, a function of C: no method where a class has it. After the dry run it is that again."""
 
     def __init__(self, before: Any, after: Any, module: str) -> None:
@@ -352,7 +363,7 @@ def _make_file_class(overlay: Overlay) -> type:
     return FileIO
 
 
-class _Entry:
+class _FolderEntry:
     """As an `os.DirEntry`, which only `os.scandir` makes."""
 
     def __init__(self, folder: Any, name: Any) -> None:
@@ -380,17 +391,17 @@ class _Entry:
         return False
 
 
-class _Entries(contextlib.ExitStack):
+class _FolderScan(contextlib.ExitStack):
     """As what `os.scandir` returns."""
 
     def __init__(self, folder: Any, names: list[Any]) -> None:
         super().__init__()
-        self._entries = iter([_Entry(folder, name) for name in names])
+        self._entries = iter([_FolderEntry(folder, name) for name in names])
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_FolderEntry]:
         return self._entries
 
-    def __next__(self) -> _Entry:
+    def __next__(self) -> _FolderEntry:
         return next(self._entries)
 
 

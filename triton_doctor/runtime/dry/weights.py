@@ -35,6 +35,7 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
     try:
         of_torch = importlib.import_module("safetensors.torch")
         before, view_bytes = of_torch.safe_open, of_torch._view2torch
+        serialize = of_torch.serialize_file
     except (ImportError, AttributeError):  # not installed, or a version that reads in another way
         return lambda: None
 
@@ -95,7 +96,12 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
         return file.getvalue()
 
     patches.set(of_torch, "_view2torch", view_bytes_as_fakes)
-    pairs = [(before, safe_open), (of_torch.save_file, save_file), (of_torch.save, save)]
+
+    # What is no fake, of numpy say, compiled code saves.
+    def serialize_file(tensors: Any, filename: Any, *rest: Any, **options: Any) -> Any:
+        return serialize(tensors, locate(filename, to_write=True), *rest, **options)
+
+    pairs = [(before, safe_open), (of_torch.save_file, save_file), (of_torch.save, save), (serialize, serialize_file)]
     replace_everywhere(pairs)
     return lambda: replace_everywhere([(after, before) for before, after in pairs])
 
