@@ -7,6 +7,7 @@ and what the report needs is imported after it.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 
@@ -63,7 +64,12 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
         say(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
     folder = RecordingFolder(options.output, force=options.force)
     notes = NotesFolder()
-    watch = Watch(options, command, folder, notes, budgets, report=report)
+    overlay = None
+    if options.diverts:
+        import tempfile
+
+        overlay = tempfile.mkdtemp(prefix="triton-doctor-overlay-")
+    watch = Watch(options, command, folder, notes, budgets, overlay=overlay, report=report)
     environment = watched(
         os.environ,
         folder.path,
@@ -72,12 +78,14 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
         target=options.target,
         parent=os.getpid(),
         dry=options.dry,
+        overlay=overlay,
     )
     try:
         status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
     except DoctorError:
         folder.close()
         notes.remove()
+        shutil.rmtree(overlay or "", ignore_errors=True)
         raise
     try:
         return watch.end(status, pid)
@@ -102,10 +110,11 @@ class Watch:
         notes: NotesFolder,
         budgets: tuple[tuple[str, int], ...],
         *,
+        overlay: str | None,
         report: bool,
     ) -> None:
         self._options, self._command, self._folder, self._budgets = options, command, folder, budgets
-        self._notes, self._reports = notes, report
+        self._notes, self._overlay, self._reports = notes, overlay, report
         self._tree: ProcessTree | None = None
         self._started_ns, self._started_at_ns = time.perf_counter_ns(), time.time_ns()
         self._gauge: Gauge | None = None
@@ -166,6 +175,8 @@ class Watch:
             for line in unseen:
                 say(line)
         missing = self._folder.close(outliving=alive)
+        if not alive:
+            shutil.rmtree(self._overlay or "", ignore_errors=True)
         if missing:
             say(missing)
             unchecked.append(missing)
@@ -216,7 +227,17 @@ class Watch:
             pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
             unseen=unseen,
+            files=self._tell_files(),
         )
+
+    def _tell_files(self) -> list[str]:
+        """What a dry run did to files, or would have done."""
+        if self._overlay is None:
+            return []
+        from triton_doctor.runtime.dry.overlay import tell_files
+        from triton_doctor.runtime.live.folder import live_folder
+
+        return list(tell_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
 
     def _report(self) -> tuple[bool, list[str]]:
         """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""

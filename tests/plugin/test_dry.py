@@ -94,6 +94,7 @@ def test_a_suite_runs_dry_and_only_what_is_wrong_fails_and_a_baseline_holds(dry_
     [
         ("--triton-doctor-dry-seconds=0", "triton_doctor_dry_seconds is '0'"),
         ("--triton-doctor-dry-unknown=ask", "no way to treat what is unknown: 'ask'"),
+        ("--triton-doctor-dry-writes=ask", "no way to treat files: 'ask'"),
         ("--triton-doctor-target=cuda:90,sm=1", "no such part of a target: 'sm=1'"),
     ],
 )
@@ -102,3 +103,15 @@ def test_a_flag_that_means_nothing_is_a_usage_error(project, flag, message):
 
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert message in done.stderr
+
+
+def test_files_of_the_tests_stay_and_the_reports_of_pytest_are_written(project):
+    project.write("model.pt", "weeks of training")
+    project.write("report.xml", "of an earlier run")
+    project.write("test_save.py", "import torch\n\n\ndef test_save():\n    torch.save(torch.ones(3), 'model.pt')\n")
+    done = project.pytest("--triton-doctor-dry", "--junitxml=report.xml", "test_save.py")
+
+    assert done.returncode == 0, done.stdout
+    assert (project.folder / "model.pt").read_text() == "weeks of training"
+    assert "test_save" in (project.folder / "report.xml").read_text()
+    assert "model.pt is as it was before: the program wrote it" in done.stdout

@@ -35,6 +35,10 @@ def run(
     dry_unknown: Annotated[
         str | None, typer.Option(metavar="guess|stop", help="What to do where a dry run needs data: guess, or stop.")
     ] = None,
+    dry_writes: Annotated[
+        str | None,
+        typer.Option(metavar="overlay|allow", help="Whether a dry run may replace and remove files that are there."),
+    ] = None,
     world_size: Annotated[
         str | None, typer.Option(metavar="N", help="Run dry as one of N processes, whose collectives move nothing.")
     ] = None,
@@ -60,6 +64,7 @@ def run(
         ("--warmup-seconds", warmup_seconds),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
         ("--dry-unknown", dry_unknown),
+        ("--dry-writes", dry_writes),
         ("--world-size", world_size),
         ("--rank", rank),
     ]

@@ -211,8 +211,8 @@ class LaunchesEvent:
 class WarningEvent:
     """Something that the reader of the recording should know.
 
-    `kind`: interpreted, unseen, untried, replays, eager, fault, torn, or damaged. After unseen, fault, torn and
-    damaged, compiles may be missing.
+    `kind`: interpreted, unseen, untried, replays, eager, fault, torn, damaged, or files: what a dry run did to files
+    and connected to. After unseen, fault, torn and damaged, compiles may be missing.
     """
 
     kind: str

@@ -47,9 +47,12 @@ class Gathering:
             self._session.trouble += output["trouble"]
             self._session.children += [(test, command) for test, command in output["children"]]
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge what no test is to blame for, or write the baseline."""
         ours, config = self._session, session.config
+        # What pytest and its plugins write from here on are no files of the tests.
+        ours.writes.close()
         if hasattr(config, "workeroutput"):
             config.workeroutput[OUTPUT] = {
                 "rows": ours.rows_outside(),

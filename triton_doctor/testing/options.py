@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     import pytest
 
 GROUP = "triton-doctor"
-METAVARS = {"max-compiles": "N", "target": "TARGET", "dry-unknown": "guess|stop", "dry-seconds": "S"}
+METAVARS = {
+    "max-compiles": "N",
+    "target": "TARGET",
+    "dry-unknown": "guess|stop",
+    "dry-writes": "overlay|allow",
+    "dry-seconds": "S",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,7 @@ class Options:
     update_baseline: bool = False
     dry: bool = False
     dry_unknown: str = "guess"
+    dry_writes: str = "overlay"
     dry_seconds: float = 0.0
     hands_out: bool = False
 
@@ -45,6 +52,7 @@ def add_options(parser: pytest.Parser) -> None:
         ("target", "compile for this target without a GPU, and run nothing: cuda:90, hip:gfx942"),
         ("baseline", "fail on what compiles and is not in this file"),
         ("dry-unknown", "where a dry run needs data: guess (as without), or stop the test"),
+        ("dry-writes", "whether a dry run leaves files that are there as they are: overlay (as without), or allow"),
         ("dry-seconds", "how long each test may take in a dry run, 60 seconds without"),
     ):
         metavar = METAVARS.get(name, "FILE")
@@ -81,6 +89,7 @@ def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
         update_baseline=update,
         dry=bool(flags.triton_doctor_dry),
         dry_unknown=_value("dry_unknown", flags, config) or "guess",
+        dry_writes=_value("dry_writes", flags, config) or "overlay",
         dry_seconds=read_seconds(_value("dry_seconds", flags, config)),
         hands_out=worker is None and bool(getattr(flags, "numprocesses", None) or getattr(flags, "tx", None)),
     )

@@ -53,7 +53,7 @@ class PytestSession:
         self.setups: dict[str, list[Row]] = {}
         self._made_with: dict[str, str] = {}
         self.children: list[tuple[str, str]] = []
-        self._contexts = contextlib.ExitStack()
+        self._contexts, self.writes = contextlib.ExitStack(), contextlib.ExitStack()
         self._started = False
         self._budgets = tuple(budgets)
         self._baseline: Baseline | None = None
@@ -96,16 +96,19 @@ class PytestSession:
 
     def stop(self) -> None:
         """Close the recording, and leave triton as it was."""
+        self.writes.close()
         self._contexts.close()
 
     def _record_dry(self) -> None:
         """Go dry now: what is imported from here on may ask for a GPU. Raises DoctorError where that does not work."""
         from triton_doctor.runtime.dry import dry_run
+        from triton_doctor.runtime.dry.overlay import divert_writes
 
         options = self.options
         unknown: Any = options.dry_unknown
-        context = dry_run(target=options.target, unknown=unknown, path=options.report)
+        context = dry_run(target=options.target, unknown=unknown, path=options.report, writes="allow")
         self.recording = self._contexts.enter_context(context)
+        self.writes.enter_context(divert_writes(options.dry_writes))
         # A list: which test an event belongs to is told by its identity.
         self.ledger.events = self.recording.events = list(self.recording.events)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import GuessEvent
 
 QUESTIONS_SHOWN = 20
+NOT_LISTED = "not listed: files and connections that compiled code or another program opened"
 NOT_KNOWN = (
     "which config of a round of tuning wins: the first is taken",
     "whether a kernel compiles: nothing was compiled, and one that fails to compile for a GPU counts as a variant here",
@@ -42,6 +43,13 @@ def tell_pretended(account: Account) -> Iterator[str]:
     if account.dry is not None:
         yield ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
         yield from (f"not known: {one}" for one in NOT_KNOWN)
+
+
+def tell_files(account: Account) -> Iterator[str]:
+    """The files that a dry run left as they were, those that it wrote, and its connections."""
+    yield from (warning.message for warning in account.warnings if warning.kind == "files")
+    if account.dry is not None:
+        yield NOT_LISTED
 
 
 def tell_rounds(account: Account) -> Iterator[str]:

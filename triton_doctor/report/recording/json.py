@@ -90,6 +90,7 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         "unserved": [unserved_object(one) for one in unserved],
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),
+        "files": [warning.message for warning in account.warnings if warning.kind == "files"],
         "guesses": [] if account.dry is None else [question_object(*one) for one in account.dry.guesses],
         "stops": [] if account.dry is None else [question_object(*one) for one in account.dry.stops],
     }

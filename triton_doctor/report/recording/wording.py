@@ -288,8 +288,7 @@ def tell_unseen(account: Account) -> Iterator[str]:
     for kernel in account.kernels:
         if kernel.is_bounded:
             yield f"keys of `{kernel.kernel.name}` nearer than its latest {LOOK_BACK}: a compile is compared with those"
-    for warning in account.warnings:
-        yield warning.message
+    yield from (warning.message for warning in account.warnings if warning.kind != "files")
 
 
 def is_idle(process: ProcessAccount) -> bool:

@@ -8,6 +8,8 @@ Comes in: any program that uses torch and Triton. Goes out: the events of a reco
 - torch.cuda answers for a GPU that is not there (`gpu`, `cuda`, `streams`). A CPU build of torch gets a device guard
   for CUDA (`guard`), and the autograd engine, which asks for CUDA streams, is told that fakes are on `meta` (`engine`).
 - Operators whose kernels for CUDA are written in Python run those kernels, since they launch (`operators`).
+- Files that were there before are left as they are: what the program writes to them goes to a temporary folder, and
+  its later reads come from there (`overlay`; what compiled code opens in `copies` and `weights`).
 - Triton binds, specializes, tunes and caches as always; only its `compile` is replaced (`triton_stub`). So a variant is
   an entry of Triton's own cache, and all hooks of Triton's see what they see on a GPU.
 
@@ -39,17 +41,20 @@ def dry_run(
     world_size: int = 1,
     rank: int = 0,
     path: str | Path | None = None,
+    writes: Literal["overlay", "allow"] = "overlay",
 ) -> Iterator[Recording]:
     """Run everything inside dry, and record it. Enter it before what asks for a GPU as it is imported.
 
     `target` is `cuda:90` or `cuda:90,sms=132`; None stands for an H100. Where the program needs a value that a dry run
-    does not have, it is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as of `record`. Contexts
+    does not have, it is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as of `record`. Files that
+    are there before stay as they are, and the program finds what it does to them in a temporary folder, unless `writes`
+    is "allow". Contexts
     nest: an inner one records what kernels it needs from its beginning. Raises DoctorError where dry runs cannot work.
     """
     from triton_doctor.runtime.dry.session import run_dry
 
-    with run_dry(target=target, unknown=unknown, world_size=world_size, rank=rank, path=path) as recording:
-        yield recording
+    with run_dry(target=target, unknown=unknown, world_size=world_size, rank=rank, path=path, writes=writes) as run:
+        yield run
 
 
 def first_guess() -> str | None:

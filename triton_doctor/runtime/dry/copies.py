@@ -14,6 +14,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
+from triton_doctor.runtime.dry.overlay import locate
 from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
@@ -26,10 +27,24 @@ def patch_copies(patches: Patches) -> None:
     """Have fake tensors copied as tensors are."""
     patches.set(FakeTensor, "__deepcopy__", _deepcopy)
     patches.set(FakeTensor, "__reduce_ex__", _reduce)
+
+    class Writer(torch._C.PyTorchFileWriter):  # type: ignore[misc]
+        def __init__(self, file: Any, *options: Any) -> None:
+            super().__init__(locate(file, to_write=True), *options)
+
+    patches.set(torch._C, "PyTorchFileWriter", Writer)
+    for owner, name in (
+        (torch.jit.RecursiveScriptModule, "save"),
+        (torch.autograd.profiler.profile, "export_chrome_trace"),
+    ):
+        patches.set(owner, name, _write_at_location(vars(owner)[name]))
+    load_script = torch.jit.load
+    patches.set(torch.jit, "load", lambda f, *args, **options: load_script(locate(f), *args, **options))
     load = torch.load
 
     @functools.wraps(load)
     def load_with_values(f: Any, *args: Any, **options: Any) -> Any:
+        f = locate(f)
         loaded = load(f, *args, **options)
         # Objects of the program's own are not made a second time.
         if isinstance(f, str | os.PathLike) and options.get("weights_only") is not False:
@@ -37,6 +52,14 @@ def patch_copies(patches: Patches) -> None:
         return loaded
 
     patches.set(torch, "load", load_with_values)
+
+
+def _write_at_location(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, path: Any, *args: Any, **options: Any) -> Any:
+        return method(self, locate(path, to_write=True), *args, **options)
+
+    return call
 
 
 def _keep_values_of_file(load: Callable[..., Any], path: Any, options: dict[str, Any], loaded: Any) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Iterable, Mapping, MutableMapping
 
 ABSENT = object()
 
@@ -52,3 +53,12 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, before)
+
+
+def replace_everywhere(pairs: Iterable[tuple[object, object]]) -> None:
+    """Put the second of each pair where a module has the first; `posix` and `_io`, behind `os` and `io`, keep it."""
+    new = {id(before): after for before, after in pairs}
+    for module in [module for name, module in sys.modules.items() if name not in ("posix", "_io")]:
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in new:
+                setattr(module, attribute, new[id(value)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.dry.gpu import read_gpu
+from triton_doctor.runtime.dry.overlay import divert_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,7 @@ def run_dry(
     world_size: int,
     rank: int,
     path: str | Path | None = None,
+    writes: Literal["overlay", "allow"] = "overlay",
 ) -> Iterator[Recording]:
     """As `triton_doctor.dry_run`."""
     if unknown not in ("guess", "stop"):
@@ -75,7 +77,7 @@ def run_dry(
     if not 0 <= rank < world_size:
         raise DoctorError(f"rank {rank} of {world_size} processes does not exist", hint="world_size=8, rank=0")
     require_packages()
-    with _go_dry(target, unknown, world_size, rank), _own_caches(), _record(path) as recording:
+    with _go_dry(target, unknown, world_size, rank), _own_caches(), _record(path) as recording, divert_writes(writes):
         yield recording
 
 

@@ -8,13 +8,18 @@ for is made again as a fake on the device that the program named.
 from __future__ import annotations
 
 import importlib
-import sys
+import io
+import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
-from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value
+from triton_doctor.runtime.dry.overlay import locate
+from triton_doctor.runtime.dry.patches import replace_everywhere
+from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +35,7 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
     try:
         of_torch = importlib.import_module("safetensors.torch")
         before, view_bytes = of_torch.safe_open, of_torch._view2torch
+        serialize = of_torch.serialize_file
     except (ImportError, AttributeError):  # not installed, or a version that reads in another way
         return lambda: None
 
@@ -42,6 +48,7 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
             self._device = given.get("device", "cpu")
             if self._is_torch:
                 given["device"] = "cpu"
+            given["filename"] = locate(given["filename"])
             self._file = before(**given)
 
         def __enter__(self) -> Any:
@@ -77,9 +84,26 @@ def patch_safetensors(patches: Patches) -> Callable[[], None]:
             real = view_bytes(*args, **options)
         return {name: _as_fake(tensor, "cpu") for name, tensor in real.items()}
 
+    names = {dtype: name for name, dtype in of_torch._TYPES.items()}
+
+    def save_file(tensors: dict[str, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
+        with Path(os.fsdecode(filename)).open("wb") as file:
+            _write_tensors(file, tensors, metadata, names)
+
+    def save(tensors: dict[str, Any], metadata: dict[str, str] | None = None) -> bytes:
+        file = io.BytesIO()
+        _write_tensors(file, tensors, metadata, names)
+        return file.getvalue()
+
     patches.set(of_torch, "_view2torch", view_bytes_as_fakes)
-    _replace_everywhere(before, safe_open)
-    return lambda: _replace_everywhere(safe_open, before)
+
+    # What is no fake, of numpy say, compiled code saves.
+    def serialize_file(tensors: Any, filename: Any, *rest: Any, **options: Any) -> Any:
+        return serialize(tensors, locate(filename, to_write=True), *rest, **options)
+
+    pairs = [(before, safe_open), (of_torch.save_file, save_file), (of_torch.save, save), (serialize, serialize_file)]
+    replace_everywhere(pairs)
+    return lambda: replace_everywhere([(after, before) for before, after in pairs])
 
 
 class _PartsOfTensor:
@@ -107,9 +131,23 @@ def _as_fake(real: Any, device: Any) -> Any:
     return made
 
 
-def _replace_everywhere(old: object, new: object) -> None:
-    """Put `new` where a module has `old` under some name."""
-    for module in list(sys.modules.values()):
-        for name, value in list(getattr(module, "__dict__", {}).items()):
-            if value is old:
-                setattr(module, name, new)
+def _write_tensors(file: Any, tensors: dict[str, Any], metadata: dict[str, str] | None, names: dict[Any, str]) -> None:
+    """Write a file of safetensors, sparse where values are not known: compiled code would read at a fake's address."""
+    head: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    end = 0
+    for name, tensor in tensors.items():
+        start, end = end, end + tensor.numel() * tensor.element_size()
+        head[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    begin = file.tell()
+    for name, tensor in tensors.items():
+        value = value_of(tensor)
+        if value is not None and value.numel():
+            with real_tensors():
+                data = value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+            file.seek(begin + head[name]["data_offsets"][0])
+            file.write(data)
+    file.seek(begin + end)
+    file.truncate()

@@ -18,7 +18,9 @@ NOTES = "_TRITON_DOCTOR_NOTES"
 RUN = "_TRITON_DOCTOR_NAME"
 # Of a dry run: what is unknown, the number of processes that are pretended, and which of them these are.
 DRY = "_TRITON_DOCTOR_DRY"
-OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY)
+# Of a dry run too: the folder of its overlay.
+OVERLAY = "_TRITON_DOCTOR_OVERLAY"
+OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY, OVERLAY)
 
 
 def watched(
@@ -30,6 +32,7 @@ def watched(
     target: str | None,
     parent: int,
     dry: str | None = None,
+    overlay: str | None = None,
 ) -> dict[str, str]:
     """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them.
 
@@ -39,6 +42,8 @@ def watched(
     added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}
     if target is not None:
         added[TARGET] = target
+    if overlay is not None:
+        added[OVERLAY] = overlay
     if dry is not None:
         added[DRY] = dry
     return {**environment, **added}

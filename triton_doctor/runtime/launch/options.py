@@ -18,13 +18,14 @@ TAKE_A_VALUE = {
     "--warmup-seconds": "warmup_seconds",
     "--max-compiles-after-warmup": "max_compiles_after_warmup",
     "--dry-unknown": "dry_unknown",
+    "--dry-writes": "dry_writes",
     "--world-size": "world_size",
     "--rank": "rank",
 }
 HELP = ("--help", "-h")
 FLAGS = frozenset({"--live", "--force", "--dry"})
 # What only a dry run takes.
-OF_DRY_RUNS = ("dry_unknown", "world_size", "rank")
+OF_DRY_RUNS = ("dry_unknown", "dry_writes", "world_size", "rank")
 # As the max_compiles mark of the pytest plugin calls them; the second is what event.py calls them.
 TIERS = {"compiled": "compiled", "loaded": "loaded from disk", "loaded from disk": "loaded from disk"}
 HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
@@ -37,6 +38,7 @@ class RunOptions:
     """
 
     __slots__ = (
+        "diverts",
         "dry",
         "force",
         "live",
@@ -54,6 +56,7 @@ class RunOptions:
         self.program = program
         self.live, self.force = "--live" in flags, "--force" in flags
         self.dry = dry(values) if "--dry" in flags else None
+        self.diverts = self.dry is not None and values.get("dry_writes") != "allow"
         self.output = values.get("output")
         self.target = values.get("target")
         self.tier = tier(values.get("tier"))
@@ -106,6 +109,9 @@ def dry(values: Mapping[str, str]) -> str:
     unknown = values.get("dry_unknown", "guess")
     if unknown not in ("guess", "stop"):
         raise DoctorError(f"--dry-unknown takes guess or stop, not {unknown!r}", hint="without it, values are guessed")
+    writes = values.get("dry_writes", "overlay")
+    if writes not in ("overlay", "allow"):
+        raise DoctorError(f"--dry-writes takes overlay or allow, not {writes!r}", hint="without it, it is overlay")
     world_size = whole("--world-size", values.get("world_size", "1")) or 0
     rank = whole("--rank", values.get("rank", "0")) or 0
     if not 0 <= rank < world_size:

@@ -36,6 +36,7 @@ def write_program(
     pid: int,
     gpus: tuple[tuple[str, int, int, float], ...],
     unseen: Sequence[str],
+    files: Sequence[str],
 ) -> str | None:
     """Write it into `folder`, as of `run`, and return why that failed; None where it is written."""
     gpu = read_gpu(target) if is_dry else None
@@ -59,6 +60,7 @@ def write_program(
     )
     at_ns = started_at_ns + wall_ns
     lines += [write_line(WarningEvent(kind="unseen", message=message, at_ns=at_ns)) for message in unseen]
+    lines += [write_line(WarningEvent(kind="files", message=message, at_ns=at_ns)) for message in files]
     path = folder / f"{run}.{FILE}"
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

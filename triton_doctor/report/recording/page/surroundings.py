@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.report.recording.dry import tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.dry import tell_files, tell_guesses, tell_pretended, tell_rounds, tell_stops
 from triton_doctor.report.recording.page.elements import Child, bullets, element, section
 from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
@@ -34,6 +34,7 @@ def what_else(account: Account, cwd: Path) -> Iterator[Element]:
         ("torch.compile", tell_torch_compile(account, cwd)),
         ("guessed, for want of data", tell_guesses(account, cwd)),
         ("stopped, for want of data", tell_stops(account, cwd)),
+        ("files and connections", tell_files(account)),
         ("pretended", tell_pretended(account)),
     ):
         told = list(lines)

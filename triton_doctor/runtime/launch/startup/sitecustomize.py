@@ -23,7 +23,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 # As in launch/environment.py, which is imported only where triton is.
 FOLDER, NOTES, DRY = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES", "_TRITON_DOCTOR_DRY"
-OURS = (FOLDER, NOTES, DRY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
+OVERLAY = "_TRITON_DOCTOR_OVERLAY"
+OURS = (FOLDER, NOTES, DRY, OVERLAY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
 # As in live/services.py: what a program is watched by that `run` did not start.
 VARIABLE = "TRITON_DOCTOR"
 OLDEST_PYTHON = (3, 11)
@@ -98,6 +99,17 @@ def go_dry() -> None:
         note("unfollowed", f"process {os.getpid()} did not run dry: it has no triton")
     else:
         record()
+
+
+def divert_writes() -> None:
+    """Leave the files that are there as they are, before the program can write to them."""
+    try:
+        borrow_package()
+        from triton_doctor.runtime.dry.overlay import begin_overlay
+
+        begin_overlay(os.environ[OVERLAY])
+    except Exception as error:
+        note("unfollowed", f"process {os.getpid()} may have replaced or removed files: {error}")
 
 
 def record_unless_torch_begins() -> None:
@@ -253,4 +265,6 @@ if __name__ == "sitecustomize":
     leave_path()
     if os.environ.get(FOLDER):
         begin()
+    if os.environ.get(OVERLAY):
+        divert_writes()
     run_hidden()
