@@ -40,7 +40,8 @@ AWAITING = ("SEND", "JUMP_BACKWARD_NO_INTERRUPT")
 ENDINGS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 # What a caller, or the consumer of a generator or comprehension, gets.
 SHARING = ("STORE_GLOBAL", "STORE_DEREF")
-GIVING = ("RETURN_VALUE", "YIELD_VALUE", "LIST_APPEND", "SET_ADD", "MAP_ADD")
+COLLECTING = ("LIST_APPEND", "SET_ADD", "MAP_ADD")
+GIVING = ("RETURN_VALUE", "YIELD_VALUE", *COLLECTING)
 
 
 class Activation:
@@ -257,6 +258,10 @@ class Function:
                         dependent |= set(scope) - self._reach(scope[:1], self._next, within, (n, way))
             for n in dependent:
                 known |= self._writes[n]
+                if self._steps[n].opname in COLLECTING:
+                    # A comprehension in the function itself (since Python 3.12): its collection is used behind it.
+                    ends = (m for m in range(n, len(self._steps)) if self._steps[m].opname == "END_FOR")
+                    places = places | set(itertools.islice(ends, 1))
         return dependent, known
 
     def _segment(self, n: int) -> range:
@@ -270,7 +275,9 @@ class Function:
 
     def _completes(self, n: int) -> bool:
         name, before = self._steps[n].opname, self._steps[n - 1].opname
-        if name.endswith("_OR_POP") or before == "COPY" or name in AWAITING:  # the value is still to be used
+        if (
+            name.endswith("_OR_POP") or before in ("COPY", "SWAP", "END_FOR") or name in AWAITING
+        ):  # the value is still to be used
             return False
         if name == "POP_TOP":
             return "JUMP" not in before
