@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.launch.options import RunOptions
     from triton_doctor.runtime.recording import Recording
 
-FOUND, UNCHECKED = 1, 2
+FOUND, UNCHECKED, TESTS_FAILED = 1, 2, 1
 # How often we look at what the program has recorded, and how often the GPUs are asked.
 LOOK_S, FIRST_SAMPLE_S, SAMPLE_S = 0.1, 1.0, 0.5
 PREPARE_AFTER_S = 0.3
@@ -169,6 +169,11 @@ class Watch:
         if recordings:
             found, hidden = self._report()
             unchecked += hidden
+            is_pytest = any(os.path.basename(word) in ("pytest", "py.test") for word in self._options.program)
+            if status == TESTS_FAILED and is_pytest and self._options.dry is not None:
+                say(
+                    "tests may have failed for want of data", hint="`pytest --triton-doctor-dry` expects those failures"
+                )
         if unwritten and os.path.isdir(self._folder.path):
             say(unwritten)
         if unwritten or not recordings:

@@ -1,5 +1,6 @@
 """What programs do besides launching: threads, custom operators, hooks, copies, files, training, asking for a GPU."""
 
+import contextlib
 import copy
 import os
 import pickle
@@ -208,15 +209,157 @@ def test_a_gluon_kernel_is_a_variant(dry, tmp_path):
     assert [dict(event.key.constants) for event in dry.compiled] == [{"N": 2}, {"N": 3}]
 
 
-def test_an_operator_that_only_runs_compiled_stops_the_program(dry):
+def test_operators_of_higher_order_run_as_in_eager_mode_and_are_differentiated(dry):
     import torch
+    from torch._higher_order_ops.scan import scan
+    from torch._higher_order_ops.while_loop import while_loop
     from torch.nn.attention.flex_attention import flex_attention
 
-    x = torch.randn(1, 2, 64, 64, device="cuda")
-    with pytest.raises(RuntimeError, match="higher-order operator"):
-        flex_attention(x, x, x)
+    x = torch.randn(1, 2, 64, 64, device="cuda", requires_grad=True)
+    chosen = torch.cond(
+        torch.tensor(True, device="cuda"), lambda a: a[0] + torch.zeros(64, device="cuda"), lambda a: a[0], (x,)
+    )
+    count, _ = while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 2), (torch.tensor(0), x.detach()))
+    scanned = scan(lambda c, a: (c + a, c + a), torch.zeros(2, 64, 64, device="cuda"), x)[1]
+    (chosen.sum() + scanned.sum() + flex_attention(x, x, x).sum()).backward()
 
-    assert len(dry.stops) == 1
+    assert (chosen.shape, count.item(), scanned.shape) == ((2, 64, 64), 3, (1, 2, 64, 64))
+    assert x.grad.shape == x.shape
+    assert not dry.stops
+
+
+def test_what_torch_compile_was_given_is_compiling_unless_it_is_disabled(dry):
+    import torch
+
+    def compile_itself(x):
+        return x * 2 if torch.compiler.is_compiling() else torch.compile(compile_itself, fullgraph=True)(x)
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            if not torch.compiler.is_compiling():
+                return torch.compile(self)(x)
+            return torch.compiler.disable(torch.compiler.is_compiling)()
+
+    x = torch.randn(3, device="cuda")
+
+    assert compile_itself(x).shape == (3,)
+    assert Module()(x) is False
+    assert not torch.compiler.is_compiling()
+
+
+def test_tensors_become_what_the_program_derives_from_them(dry, kernels):
+    import torch
+    from torch.nn.attention.bias import causal_lower_right
+
+    class Named(torch.Tensor):
+        pass
+
+    class Loaded(torch.nn.Parameter):
+        def __new__(cls, data, loader):
+            return super().__new__(cls, data, requires_grad=False)
+
+        def __init__(self, data, loader):
+            self.loader = loader
+
+    x = torch.randn(64, device="cuda", requires_grad=True)
+    named = x.as_subclass(Named)
+    (named * 2).sum().backward()
+    made = torch.Tensor._make_subclass(Named, torch.empty(64, device="cuda"))
+    kernels.launch_scale(made)
+    module = torch.nn.Module()
+    module.weight = Loaded(torch.empty(3, device="cuda"), loader=len)
+
+    assert isinstance(named + 1, Named)
+    assert not isinstance(named.as_subclass(torch.Tensor), Named)
+    assert (x.grad.shape, named.data_ptr()) == (x.shape, x.data_ptr())
+    assert Named([1, 2]).tolist() == [1, 2]
+    assert (dict(module.named_parameters())["weight"].loader, causal_lower_right(4, 8).seq_len_kv) == (len, 8)
+    assert len(dry.compiled) == 1
+
+
+def test_memory_is_shared_and_data_parallel_has_one_gpu(dry):
+    import torch
+
+    x = torch.randn(3, 16, device="cuda", requires_grad=True)
+    torch.nn.DataParallel(torch.nn.Linear(16, 2).cuda())(x).sum().backward()
+
+    assert x.share_memory_() is x
+    assert x.is_shared()
+    assert x.grad.shape == (3, 16)
+
+
+def test_what_triton_refuses_is_tritons_error(dry, tmp_path):
+    import importlib.util
+
+    import torch
+
+    path = tmp_path / "refused.py"
+    path.write_text(
+        "import typing\nimport triton\nimport triton.language as tl\n\n\n"
+        "@triton.jit\ndef unreadable(p):\n    tl.store(p, typing.Tuple)\n\n\n"
+        "@triton.jit\ndef fine(p, n, B: tl.constexpr):\n    tl.store(p + tl.arange(0, B), n)\n"
+    )
+    spec = importlib.util.spec_from_file_location("refused", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x = torch.randn(64, device="cuda")
+    compiled = module.fine.warmup(x, 7, B=16, grid=(1,))
+    compiled[(1, 1, 1)](x, 7, 16)
+
+    with pytest.raises(RuntimeError, match="Unsupported function referenced"):
+        module.unreadable[(1,)](x)
+    with pytest.raises(TypeError, match="takes exactly 3 arguments"):
+        compiled[(1, 1, 1)](x)
+    assert not [warning for warning in dry.warnings if warning.kind == "fault"]
+
+
+def test_a_question_for_fakes_is_named_where_a_kernel_was_not_launched(write, monkeypatch):
+    import importlib
+
+    import triton_doctor
+
+    write(
+        "skipping.py",
+        "import triton\nfrom torch._subclasses.fake_tensor import FakeTensor\n\n\n"
+        "@triton.jit\ndef skipped(p):\n    pass\n\n\n"
+        "def launch(x):\n    if not isinstance(x, FakeTensor):\n        skipped[(1,)](x)\n",
+    )
+    monkeypatch.syspath_prepend(str(write("empty.py", "").parent))
+    with triton_doctor.dry_run() as recording:
+        import torch
+
+        importlib.import_module("skipping").launch(torch.ones(3, device="cuda"))
+
+    assert [one.message for one in recording.warnings if "skipped" in one.message] == [
+        "`skipped`: not launched, where skipping.py:11 asks whether a tensor is fake: in a dry run all are"
+    ]
+
+
+@pytest.mark.parametrize(("rank", "stops"), [(0, []), (1, ["broadcast_object_list", "scatter_object_list"])])
+def test_collectives_of_objects_gather_what_this_process_has_and_stop_where_another_sends(kernels, rank, stops):
+    import torch.distributed as distributed
+
+    import triton_doctor
+
+    with triton_doctor.dry_run(world_size=4, rank=rank) as recording:
+        distributed.init_process_group("nccl")
+        try:
+            everywhere, here, mine = [None] * 4, [None] * 4, [None]
+            distributed.all_gather_object(everywhere, {"loss": 1.0})
+            distributed.gather_object("x", here if rank == 0 else None, dst=0)
+            for call in (
+                lambda: distributed.broadcast_object_list(["from 0"], src=0),
+                lambda: distributed.scatter_object_list(mine, ["a", "b", "c", "d"], src=0),
+            ):
+                with contextlib.suppress(RuntimeError):
+                    call()
+        finally:
+            distributed.destroy_process_group()
+
+    assert everywhere == [{"loss": 1.0}] * 4
+    assert (here, mine) == ((["x"] * 4, ["a"]) if rank == 0 else ([None] * 4, [None]))
+    assert [stop.question.partition(":")[0] for stop in recording.stops] == stops
+    assert "all_gather_object" in recording.guesses[0].question
 
 
 def test_memory_that_is_not_there_is_given_to_nobody(dry):

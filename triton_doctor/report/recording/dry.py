@@ -20,6 +20,7 @@ NOT_KNOWN = (
     "whether a kernel compiles: nothing was compiled, and one that fails to compile for a GPU counts as a variant here",
     "whether a GPU has room for a kernel or a config (OutOfResources)",
     "what kernels compute: data that they make is guessed",
+    "how long anything takes on a GPU: times and speeds that the program printed mean nothing",
 )
 
 

@@ -4,7 +4,8 @@ Comes in: any program that uses torch and Triton. Goes out: the events of a reco
 
 - Tensors are fakes of torch's (FakeTensorMode): shape, dtype, strides and device, no data (`mode`). Small integer
   tensors keep their values (`values`), so that lengths and offsets give the real `.item()`; another value that the
-  program asks for is guessed, and reported with its line (`questions`, `guesses`).
+  program asks for is guessed, and reported with its line (`questions`, `guesses`). A loop that would never end with
+  the same guess each time gets another (`loops`).
 - torch.cuda answers for a GPU that is not there (`gpu`, `cuda`, `streams`). A CPU build of torch gets a device guard
   for CUDA (`guard`), and the autograd engine, which asks for CUDA streams, is told that fakes are on `meta` (`engine`).
 - Operators whose kernels for CUDA are written in Python run those kernels, since they launch (`operators`).

@@ -37,7 +37,13 @@ def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
         },
     )
     # A CPU build has none of them; programs call them as they are there.
-    for name, answer in (("_cuda_getCurrentRawStream", _zero), ("_cuda_getDevice", _zero)):
+    for name, answer in (
+        ("_cuda_getCurrentRawStream", _zero),
+        ("_cuda_getDevice", _zero),
+        # DataParallel, on its one GPU.
+        ("_scatter", lambda tensor, *_: (tensor.to("cuda"),)),
+        ("_gather", lambda tensors, dim, *_: torch.cat(tensors, dim)),
+    ):
         if not hasattr(torch._C, name):
             patches.set(torch._C, name, answer)
     patches.set_existing(

@@ -24,20 +24,7 @@ if TYPE_CHECKING:
 
 def patch_engine(patches: Patches, mode: DryMode) -> None:
     """Have backward run on fakes."""
-
-    def within(is_engine: bool, function: Callable[..., Any]) -> Callable[..., Any]:
-        here = mode.here
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            before, here.engine = here.engine, is_engine
-            try:
-                return function(*args, **kwargs)
-            finally:
-                here.engine = before
-
-        return call
-
+    within = functools.partial(mode.here.within, "engine")
     run = within(True, graph._engine_run_backward)
     patches.set(graph, "_engine_run_backward", run)
     patches.set(torch.autograd, "_engine_run_backward", run)

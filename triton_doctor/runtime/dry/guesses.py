@@ -8,6 +8,7 @@ is probably not the one that it is compared with: a loop that ends at a token go
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -143,8 +144,23 @@ def _uniform_of(tensor: Any) -> bool | None:
         return None if bool(value.any()) else False
 
 
-def guess_number(tensor: Any) -> bool | int | float | complex:
-    """What `.item()` of `tensor` probably is: a check that passes, an error of 0, a scale of 1, a size of 2."""
+def guess_number(tensor: Any, other: int = 0) -> bool | int | float | complex:
+    """What `.item()` of `tensor` probably is: a check that passes, an error of 0, a scale of 1, a size of 2.
+
+    `other` numbers further answers, which end most loops: the opposite, then others in turn.
+    """
+    usual = _guess_usual(tensor)
+    if not other:
+        return usual
+    if tensor.dtype == torch.bool:
+        return usual if other % 2 == 0 else not usual
+    # Each for two turns: another question of the loop, of a bool, has both its answers then.
+    turn = (other - 1) // 2
+    extremes = (0, 1 << 30, -1, 1, -1 << 30, *((math.inf, -math.inf) if tensor.dtype.is_floating_point else ()))
+    return type(usual)(extremes[turn] if turn < len(extremes) else turn - len(extremes))
+
+
+def _guess_usual(tensor: Any) -> bool | int | float | complex:
     made = getattr(tensor, "_dry_made", ())
     uniform = getattr(tensor, "_dry_uniform", None)
     if uniform is not None:
@@ -158,18 +174,18 @@ def guess_number(tensor: Any) -> bool | int | float | complex:
     return complex(1) if tensor.dtype.is_complex else UNKNOWN_INTEGER
 
 
-def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callable[..., Any]) -> Any:
+def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callable[..., Any], other: int = 0) -> Any:
     """What `operator`, whose sizes depend on data, probably gives; None where there is no guess.
 
-    `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`.
+    `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`. `other` is as of `guess_number`.
     """
     if operator in NUMBERS:
-        return guess_number(tensor)
+        return guess_number(tensor, other)
     if operator in SCALARS:
-        return True
+        return other % 2 == 0
     if tensor is None:
         return None
-    count = 0 if getattr(tensor, "_dry_uniform", None) is False else tensor.numel()
+    count = _guess_count(tensor, other)
     match operator:
         case "nonzero":
             return empty(count, tensor.dim())
@@ -183,15 +199,19 @@ def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callabl
             minlength = args[2] if len(args) > 2 else 0
             return empty(minlength or max(count, 1))
         case "index":
-            return _guess_index(args, tensor, empty)
+            return _guess_index(args, tensor, empty, other)
     return None
 
 
-def _guess_index(args: Sequence[Any], tensor: Any, empty: Callable[..., Any]) -> Any:
+def _guess_count(mask: Any, other: int) -> int:
+    """How many elements are probably selected: all, or none."""
+    return 0 if (getattr(mask, "_dry_uniform", None) is False) != (other % 2 == 1) else int(mask.numel())
+
+
+def _guess_index(args: Sequence[Any], tensor: Any, empty: Callable[..., Any], other: int) -> Any:
     """With one mask: every element is selected."""
     indices = [index for index in args[1] if index is not None]
     if len(indices) != 1 or indices[0].dtype not in (torch.bool, torch.uint8):
         return None
     mask = indices[0]
-    count = 0 if getattr(mask, "_dry_uniform", None) is False else mask.numel()
-    return empty(count, *tensor.shape[mask.dim() :], dtype=tensor.dtype)
+    return empty(_guess_count(mask, other), *tensor.shape[mask.dim() :], dtype=tensor.dtype)

@@ -14,7 +14,7 @@ MOVING = frozenset({torch.Tensor.to, torch.Tensor.cuda})
 
 
 class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
-    """Inside, `device=0`, `.to(0)` and `.cuda(0)` mean cuda:0."""
+    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func` with a device of torch's."""
@@ -23,6 +23,8 @@ class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
             kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
         elif len(args) > 1 and type(args[1]) is int and func in MOVING:
             args = (args[0], torch.device("cuda", args[1]), *args[2:])
+        elif func is torch.device and args and type(args[0]) is int:
+            args = ("cuda", args[0])
         return func(*args, **kwargs)
 
 

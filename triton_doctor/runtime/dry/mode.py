@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from triton_doctor.runtime.dry.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.dry.questions import Questions
 
@@ -51,11 +52,29 @@ OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 
 
 class ThreadState(threading.local):
-    """What this thread is in: `engine`, the autograd engine; `beneath`, a Python kernel that asks for what it hides."""
+    """What this thread is in.
+
+    `engine` is the autograd engine, `beneath` a Python kernel that asks for what it hides, `compiled` a function that
+    was given to torch.compile.
+    """
 
     def __init__(self) -> None:
-        self.engine = self.beneath = self.in_kernel = False
+        self.engine = self.beneath = self.in_kernel = self.compiled = False
         self.entered: list[Any] = []
+
+    def within(self, name: str, value: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` with `name` of this state set to `value` while it runs."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before = getattr(self, name)
+            setattr(self, name, value)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                setattr(self, name, before)
+
+        return call
 
 
 class DryMode(FakeTensorMode):  # type: ignore[misc]
@@ -186,8 +205,8 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         guess = guess_result(short, args, first, empty)
         if guess is None:
             self.questions.stop(question)
-        self.questions.guess(question)
-        return guess
+        other = self.questions.guess(question)
+        return guess_result(short, args, first, empty, other) if other else guess
 
     def _fake(self, value: Any, device: Any) -> Any:
         with self:

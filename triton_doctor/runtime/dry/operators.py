@@ -6,11 +6,14 @@ are registered. So a library is to be imported inside the dry run.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +89,25 @@ def patch_operators(patches: Patches, mode: DryMode) -> None:
 
     patches.set(torch._ops.OpOverload, "redispatch", redispatch)
     _patch_what_hides_launches(patches)
+    _patch_higher_order(patches, mode)
+
+
+def _patch_higher_order(patches: Patches, mode: DryMode) -> None:
+    """Have torch.cond, while_loop, scan and their kind run as torch's own Python does where nothing is compiled."""
+    import torch._higher_order_ops
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch._higher_order_ops."):
+            # Only asked in order to assert that there is no mode (torch 2.13 scan.py:482).
+            patches.set_existing(module, {"_get_current_dispatch_mode": lambda: None})
+    dispatched = HigherOrderOperator.__call__
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        eager = self.py_kernels.get(torch._C.DispatchKey.CompositeExplicitAutograd)
+        is_dry = _get_current_dispatch_mode() is mode
+        return eager(*args, **kwargs) if is_dry and eager is not None else dispatched(self, *args, **kwargs)
+
+    patches.set(HigherOrderOperator, "__call__", __call__)
 
 
 def _patch_what_hides_launches(patches: Patches) -> None:
@@ -105,6 +127,10 @@ def _patch_what_hides_launches(patches: Patches) -> None:
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Any:
+        if torch.overrides.has_torch_function((query, key, value, attn_mask)):
+            options = {"scale": scale, "enable_gqa": enable_gqa}
+            given = (query, key, value, attn_mask, dropout_p, is_causal)
+            return torch.overrides.handle_torch_function(scaled_dot_product_attention, given[:4], *given, **options)
         # C++ asks the CUDA runtime which kernel to take, and takes the slowest without one; on a GPU it is flash.
         if isinstance(query, FakeTensor) and query.is_cuda and attn_mask is None and not enable_gqa:
             halves = (torch.float16, torch.bfloat16)

@@ -55,8 +55,8 @@ def pretend(
         patch_module_to(patches)
         patch_engine(patches, mode)
         patch_operators(patches, mode)
-        patch_compile(patches)
-        patch_distributed(patches, world_size, rank)
+        patch_compile(patches, mode)
+        patch_distributed(patches, questions, world_size, rank)
         patch_loaders(patches)
         patch_triton(patches, caches, questions)
         # What torch.load may call.

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime import hooks
+from triton_doctor.runtime.dry.loops import MOST_ASKED, Loops
 from triton_doctor.runtime.event import GuessEvent
 from triton_doctor.runtime.hooks.frames import launch_site
 
@@ -25,6 +26,7 @@ class Questions:
 
     def __init__(self, unknown: Literal["guess", "stop"]) -> None:
         self.unknown = unknown
+        self._loops = Loops()
         # In their order.
         self._asked: dict[tuple[str, LaunchSite | None], None] = {}
 
@@ -44,11 +46,19 @@ class Questions:
         """What comes now does not depend on what was guessed before."""
         self._asked.clear()
 
-    def guess(self, question: str) -> None:
-        """Report that the answer to `question` is guessed. Raises DryStopError where guesses are refused."""
+    def guess(self, question: str) -> int:
+        """Report that the answer to `question` is guessed. Raises DryStopError where guesses are refused.
+
+        Returns which other answer than the usual one is due, from 1, where a loop would not end with that; 0 for none.
+        """
         if self.unknown == "stop":
             self.stop(question)
         self._report(question, stopped=False)
+        other, loop = self._loops.count()
+        if other == 1:
+            ended = f"asked {MOST_ASKED:,} times by the loop at {loop}, which only data ends, then answered otherwise"
+            self._report(f"{question}: {ended}", stopped=False)
+        return other
 
     def stop(self, question: str) -> None:
         """Report that the program cannot go on past `question`, and raise DryStopError."""

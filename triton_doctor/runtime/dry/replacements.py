@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -29,17 +30,34 @@ if TYPE_CHECKING:
 MESSAGE = "torch.compile runs eagerly in a dry run: kernels that Inductor would generate are not seen"
 
 
-def patch_compile(patches: Patches) -> None:
-    """Have torch.compile give back what it is given; the first call is told."""
-    told: list[bool] = []
+def patch_compile(patches: Patches, mode: DryMode) -> None:
+    """Have torch.compile run what it is given as it is, with `is_compiling()` as when it is traced. Reported once."""
+    here = mode.here
+    reported: list[bool] = []
 
     def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001
-        if not told:
-            told.append(True)
+        if model is None:
+            return functools.partial(compile, **options)
+        if not reported:
+            reported.append(True)
             hooks.emit(WarningEvent(kind="eager", message=MESSAGE, at_ns=time.time_ns()))
-        return model if model is not None else lambda function: function
+        if isinstance(model, type) or options.get("disable"):
+            return model
+        if isinstance(model, torch.nn.Module):
+            model._compiled_call_impl = here.within("compiled", True, model._call_impl)
+            return model
+        return here.within("compiled", True, model)
 
+    def disable(fn: Any = None, *args: Any, **options: Any) -> Any:
+        if fn is None:
+            return lambda fn: disable(fn, *args, **options)
+        disabled = exempt(fn, *args, **options)
+        return here.within("compiled", False, disabled) if inspect.isroutine(disabled) else disabled
+
+    exempt, is_compiling = torch._dynamo.disable, torch.compiler.is_compiling
     patches.set(torch, "compile", compile)
+    patches.set(torch._dynamo, "disable", disable)
+    patches.set(torch.compiler, "is_compiling", lambda: here.compiled or is_compiling())
 
 
 OF_WORKERS = {

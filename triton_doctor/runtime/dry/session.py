@@ -157,7 +157,9 @@ def _own_caches() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _record(path: str | Path | None) -> Iterator[Recording]:
+    from triton_doctor.runtime.dry.triton_stub import report_kernels_kept_back
     from triton_doctor.runtime.watch import record
 
     with record(path) as recording:
         yield recording
+        report_kernels_kept_back()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +15,8 @@ from triton_doctor.runtime.dry.mode import PRIM_DEVICE
 from triton_doctor.runtime.dry.values import real_tensors, value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from triton_doctor.runtime.dry.mode import DryMode
     from triton_doctor.runtime.dry.patches import Patches
 
@@ -38,8 +42,8 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
         if value is not None:
             with real_tensors():
                 return value.tolist()
-        questions.guess(describe_question("tolist", self))
-        return _fill(guess_number(self), tuple(self.shape))
+        other = questions.guess(describe_question("tolist", self))
+        return _fill(guess_number(self, other), tuple(self.shape))
 
     def numpy(self: Any, *, force: bool = False) -> Any:
         import numpy as np
@@ -48,9 +52,10 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
         if value is not None:
             with real_tensors():
                 return value.detach().numpy()
-        questions.guess(describe_question("numpy", self))
+        other = questions.guess(describe_question("numpy", self))
         name = str(self.dtype).removeprefix("torch.")
-        return np.zeros(tuple(self.shape), dtype=NUMPY_TYPES.get(name, name))
+        value = guess_number(self, other) if other else 0
+        return np.full(tuple(self.shape), value, dtype=NUMPY_TYPES.get(name, name))
 
     def __array__(self: Any, dtype: Any = None, copy: Any = None) -> Any:  # noqa: N807
         array = numpy(self)
@@ -70,8 +75,67 @@ def patch_tensors(patches: Patches, mode: DryMode) -> None:
     patches.set(FakeTensor, "record_stream", lambda self, stream: None)
     patches.set(FakeTensor, "pin_memory", lambda self, *_: self)
     patches.set(FakeTensor, "is_pinned", lambda self, *_: False)
+    patches.set(FakeTensor, "share_memory_", lambda self: self)
+    patches.set(FakeTensor, "is_shared", lambda self: self.is_cuda)
     patches.set(FakeTensor, "data", property(TORCH_DATA.__get__, _assign_data))
     _patch_class_dispatch(patches, mode)
+    _patch_subclasses(patches)
+
+
+class DerivedFake(FakeTensor):  # type: ignore[misc]
+    """A fake tensor of a class that the program derives from torch.Tensor: its operators give tensors of the class."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Do as torch.Tensor does; torch takes its own method from classes that dispatch."""
+        return torch.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs)
+
+
+@functools.cache
+def _fake_class(cls: Any) -> Any:
+    """Return the class of fake tensors for the tensor class `cls`; None for a class that dispatches by itself."""
+    if issubclass(cls, FakeTensor):
+        return cls
+    if cls.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return None
+    is_torchs = cls in (torch.Tensor, torch.nn.Parameter)
+    return FakeTensor if is_torchs else types.new_class(cls.__name__, (cls, DerivedFake))
+
+
+def _patch_subclasses(patches: Patches) -> None:
+    """Have fake tensors become what a program derives from torch.Tensor. In C++ the class of an object is final."""
+    make, alias = torch.Tensor._make_subclass, torch.Tensor.as_subclass
+
+    def become(made: Any, cls: Any) -> Any:
+        if isinstance(made, FakeTensor) and not isinstance(made, cls) and _fake_class(cls) is not None:
+            made.__class__ = _fake_class(cls)
+            if issubclass(cls, torch.nn.Parameter):
+                made._is_param = True
+        return made
+
+    def _make_subclass(cls: Any, data: Any, require_grad: bool = False, **options: Any) -> Any:
+        if not isinstance(data, FakeTensor) or _fake_class(cls) is None:
+            return make(cls, data, require_grad, **options)
+        with torch._C.DisableTorchFunctionSubclass():
+            return become(data.detach(), cls).requires_grad_(require_grad)
+
+    def as_subclass(self: Any, cls: Any) -> Any:
+        if not isinstance(self, FakeTensor) or _fake_class(cls) is None:
+            return alias(self, cls)
+        with torch._C.DisableTorchFunctionSubclass():
+            return become(torch.ops.aten.alias(self), cls)
+
+    def create_by(create: Callable[..., Any]) -> Any:
+        def __new__(cls: Any, *args: Any, **options: Any) -> Any:  # noqa: N807
+            is_final = _fake_class(cls) is None or issubclass(cls, FakeTensor)
+            return create(cls, *args, **options) if is_final else become(create(torch.Tensor, *args, **options), cls)
+
+        return staticmethod(__new__)
+
+    patches.set(torch.Tensor, "_make_subclass", staticmethod(_make_subclass))
+    patches.set(torch.Tensor, "as_subclass", as_subclass)
+    patches.set(torch.Tensor, "__new__", create_by(torch.Tensor.__new__))
+    patches.set(torch.nn.Parameter, "__new__", create_by(torch.nn.Parameter.__new__))
 
 
 def _patch_class_dispatch(patches: Patches, mode: DryMode) -> None:

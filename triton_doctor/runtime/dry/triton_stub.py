@@ -6,8 +6,12 @@ its own, of kernels and of tuning: what was compiled before stays, and nothing o
 
 from __future__ import annotations
 
+import ast
 import collections
 import functools
+import linecache
+import sys
+import time
 import types
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import triton.testing
 from torch._subclasses.fake_tensor import FakeTensor
+from triton.backends.nvidia import driver as nvidia
 from triton.compiler import compiler
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
@@ -25,6 +30,8 @@ from triton_doctor.runtime.dry.guesses import BY_A_KERNEL
 from triton_doctor.runtime.dry.mode import CUDA
 from triton_doctor.runtime.dry.stores import find_written
 from triton_doctor.runtime.dry.values import forget_value
+from triton_doctor.runtime.event import WarningEvent
+from triton_doctor.runtime.hooks.frames import NOT_THE_USERS
 from triton_doctor.runtime.target import LAUNCH_HEAD, Launcher
 
 if TYPE_CHECKING:
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 
 # A field that options have once they are parsed (triton 3.9 backends/nvidia/compiler.py:118).
 PARSED = "backend_name"
+# A launcher in C for each kernel counts its arguments; that of all kernels skips constexprs (triton 3.9 driver.c:1371).
+COUNTS_ARGUMENTS = hasattr(nvidia, "make_launcher")
 CAN_SET_RUN = not isinstance(vars(compiler.CompiledKernel).get("run"), property)
 # Of a kernel that uses little, so that programs which divide by them to size their grids get some.
 REGISTERS, THREADS, SHARED_BYTES = 32, 1024, 1024
@@ -53,7 +62,7 @@ class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
         self.kernel, self.function, self.module = "", 0, 0
         self.n_regs, self.n_spills, self.n_max_threads = REGISTERS, 0, THREADS
         self._module_pid = None
-        launch = DryLauncher(_written_indices(src.fn), caches)
+        launch = DryLauncher(_written_indices(src.fn), caches, tuple(src.signature.values()))
         if CAN_SET_RUN:
             self.run = launch
         else:
@@ -84,13 +93,21 @@ def _written_indices(fn: Any) -> tuple[int, ...]:
 class DryLauncher(Launcher):
     """What launches a DryKernel; one for each, by which launches are counted."""
 
-    def __init__(self, written: tuple[int, ...], caches: Caches) -> None:
-        self._written, self._caches = written, caches
+    def __init__(self, written: tuple[int, ...], caches: Caches, types: Sequence[str]) -> None:
+        self._written, self._caches, self._most = written, caches, len(types)
+        self._least = (
+            len(types)
+            if COUNTS_ARGUMENTS
+            else max((n for n, kind in enumerate(types, 1) if kind != "constexpr"), default=0)
+        )
 
     def __call__(self, *launch: Any) -> None:
         """Forget what is overwritten, and call the launch hooks."""
         if not self._caches.is_open:
             raise RuntimeError("this kernel was made by a dry run that is over: empty the cache that kept it")
+        given = len(launch) - LAUNCH_HEAD
+        if given < self._least or (COUNTS_ARGUMENTS and given > self._most):
+            raise TypeError(f"function takes exactly {self._most} arguments ({given} given)")
         for index in self._written:
             _overwrite(launch[LAUNCH_HEAD + index])
         super().__call__(*launch)
@@ -164,6 +181,8 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
     def compile(src: Any, target: Any = None, options: Any = None, _env_vars: Any = None) -> Any:  # noqa: A001
         if not isinstance(src, compiler.ASTSource):
             questions.stop(f"a kernel compiled from the file {src}")
+        # Raises what Triton's own raises for a kernel that it cannot read (triton 3.9 compiler.py, get_cache_key).
+        src.hash()
         target = driver.active.get_current_target() if target is None else target
         # A launch gives what it has parsed: to parse it again would take as long as the rest.
         if options is not None and PARSED in options:
@@ -212,3 +231,42 @@ def _measure_equal(fn: Callable[[], Any], *_: Any, quantiles: Sequence[float] | 
     """As triton.testing.do_bench, with one call and no clock."""
     fn()
     return [1.0] * len(quantiles) if quantiles else 1.0
+
+
+def report_kernels_kept_back() -> None:
+    """Warn of kernels that were not launched, where their module asks whether a tensor is fake, as all are here."""
+    launched = {(kernel.name, kernel.path) for kernel in hooks.launches_so_far()}
+    for name, module in list(sys.modules.items()):
+        held = {
+            id(value): value for value in list(getattr(module, "__dict__", {}).values()) if type(value) is JITFunction
+        }
+        idle = [fn for fn in held.values() if (fn.__name__, fn.fn.__code__.co_filename) not in launched]
+        if not idle or name.partition(".")[0] in NOT_THE_USERS:
+            continue
+        # The main module has no file any more where the interpreter ends.
+        path = getattr(module, "__file__", None) or idle[0].fn.__code__.co_filename
+        lines = sorted(find_questions_for_fakes("".join(linecache.getlines(path))))
+        if lines:
+            kernels = ", ".join(f"`{fn.__name__}`" for fn in idle)
+            places = ", ".join(f"{path.rpartition('/')[2]}:{line}" for line in lines)
+            message = f"{kernels}: not launched, where {places} asks whether a tensor is fake: in a dry run all are"
+            hooks.emit(WarningEvent(kind="eager", message=message, at_ns=time.time_ns()))
+
+
+def find_questions_for_fakes(source: str) -> set[int]:
+    """Return the lines of tests that a fake tensor and one on a GPU answer differently."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    return {test.lineno for test in tests for each in ast.walk(test) if _asks_for_fakes(each)}
+
+
+def _asks_for_fakes(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in ("FakeTensor", "is_fake", "fake_mode", "detect_fake_mode")
+        case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=[kind]):
+            return ast.unparse(kind).endswith(("Tensor", "Parameter"))
+    return False

@@ -56,6 +56,10 @@ def join(folder: str, *, started_ns: int) -> None:
     live = open_live_file()
 
     def finish() -> None:
+        if dry:
+            from triton_doctor.runtime.dry.triton_stub import report_kernels_kept_back
+
+            report_kernels_kept_back()
         live.close()
         hooks.detach(live.receive)
         end(session)
