@@ -1,4 +1,4 @@
-"""The cache folder to findings TRD611 to TRD615: kernels that are not kept, not shared safely, or kept without end."""
+"""The cache folder to findings TRD611 to TRD616: kernels not kept, not shared safely, kept without end, or damaged."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ LOCAL = 'export TRITON_CACHE_DIR="${TMPDIR:-/tmp}/triton-$(id -u)"'
 # A variant takes some 50 kB on disk, a large kernel's megabytes.
 FEW_BYTES, FEW_FILES = 2**30, 10_000
 ROOM_FOR_ONE = 2**23
+MOST_NAMED = 3
 # Tuning a kernel for a few dtypes leaves tens of variants; a parameter that follows the data leaves more.
 MANY_VARIANTS, MANY_VALUES = 100, 32
 
@@ -46,6 +47,8 @@ def diagnose_cache(machine: Machine) -> Iterator[MachineFinding]:
     if cache.problem is None:
         yield from find_nearly_full(cache)
     yield from find_not_kept(cache, in_container=machine.in_container)
+    if cache.damaged:
+        yield describe_damaged(cache)
     yield from (flooded(cache, flood) for flood in cache.floods if is_flood(flood))
 
 
@@ -58,6 +61,15 @@ def find_not_writable(cache: Cache) -> Iterator[MachineFinding]:
             message=f"the cache folder {cache.path} cannot be written, so the first compile fails",
             evidence=cache.problem,
             remedy="name a folder that this user may write",
+            command=LOCAL,
+        )
+    elif not cache.file_system.runs_programs:
+        yield MachineFinding(
+            code="TRD611",
+            severity=Severity.ERROR,
+            message=f"no library can be loaded from the cache folder {cache.path}, so the first launch fails",
+            evidence=f"{cache.file_system.mount} is mounted noexec, and Triton loads its launchers from there",
+            remedy="name a folder on a file system without noexec",
             command=LOCAL,
         )
     elif cache.exists and not cache.is_own:
@@ -94,13 +106,18 @@ def find_nearly_full(cache: Cache) -> Iterator[MachineFinding]:
     else:
         return
     is_full = room.free_bytes < ROOM_FOR_ONE or room.free_files == 0
+    is_small = room.size_bytes and room.size_bytes - room.free_bytes < room.free_bytes < FEW_BYTES
     yield MachineFinding(
         code="TRD613",
         severity=Severity.ERROR if is_full else Severity.WARNING,
-        message=f"the file system of the cache folder {cache.path} is nearly full",
+        message=f"the file system of the cache folder {cache.path} is {'small' if is_small else 'nearly full'}",
         evidence=evidence,
-        remedy="remove kernels that were not used for long, or name another folder",
-        command=shlex.join(["triton-doctor", "cache", "prune", "--older-than", "30d", "--cache-dir", cache.path]),
+        remedy="name another folder"
+        if is_small
+        else "remove kernels that were not used for long, or name another folder",
+        command=LOCAL
+        if is_small
+        else shlex.join(["triton-doctor", "cache", "prune", "--older-than", "30d", "--cache-dir", cache.path]),
     )
 
 
@@ -125,6 +142,22 @@ def find_not_kept(cache: Cache, *, in_container: bool) -> Iterator[MachineFindin
         message=message,
         evidence=evidence,
         remedy="mount a volume and set TRITON_CACHE_DIR to a folder in it",
+    )
+
+
+def describe_damaged(cache: Cache) -> MachineFinding:
+    """TRD616: entries that Triton finds and cannot use."""
+    first, *others = cache.damaged
+    more = f", and {len(others):,} more" if others else ""
+    return MachineFinding(
+        code="TRD616",
+        severity=Severity.ERROR,
+        message=f"the cache folder {cache.path} holds entries that Triton finds and cannot use",
+        evidence=f"{first}{more}",
+        remedy="remove these folders: their kernels and launchers are made again at the next launch",
+        command=shlex.join(
+            ["rm", "-r", *[f"{cache.path}/{entry.partition(':')[0]}" for entry in cache.damaged[:MOST_NAMED]]]
+        ),
     )
 
 

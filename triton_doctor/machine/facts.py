@@ -55,7 +55,7 @@ class Ptxas:
 class FileSystem:
     """Where a path lies. `kind` as the kernel names it: ext4, nfs4, overlay; None where it does not say.
 
-    `free_files` None where the file system does not count them.
+    `free_files` None where the file system does not count them. `runs_programs` is false where it is mounted noexec.
     """
 
     kind: str | None = "ext4"
@@ -63,6 +63,7 @@ class FileSystem:
     size_bytes: int = 10**12
     free_bytes: int = 5 * 10**11
     free_files: int | None = None
+    runs_programs: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,8 @@ class Cache:
     """The cache folder. `set_by` is the variable that decided, `problem` why this user cannot write, None for can.
 
     `owner` is of the folder, or of the nearest above that is there. `entries` and `size_bytes` are of what was read,
-    all where `is_whole`; `most` are the kernels with the most variants, and how many.
+    all where `is_whole`; `most` are the kernels with the most variants, and how many. `damaged` are entries that Triton
+    finds and cannot use, each with the reason.
     """
 
     path: str = "/home/user/.triton/cache"
@@ -98,6 +100,7 @@ class Cache:
     is_whole: bool = True
     most: tuple[tuple[str, int], ...] = ()
     floods: tuple[Flood, ...] = ()
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

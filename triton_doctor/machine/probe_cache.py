@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
+from triton_doctor.machine.cache_damage import describe_damage
 from triton_doctor.machine.cache_entries import read_entries
 from triton_doctor.machine.cache_kernels import sum_up
 from triton_doctor.machine.cache_variants import tell_stories
@@ -18,7 +19,7 @@ from triton_doctor.machine.facts import Cache, FileSystem, Flood
 from triton_doctor.masking import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.machine.cache_entries import CacheEntry
     from triton_doctor.machine.cache_folder import CachePlace
@@ -58,6 +59,7 @@ def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
         is_whole=is_whole,
         most=tuple(most),
         floods=tuple(find_floods(path, entries, [kernel for kernel, _ in most])),
+        damaged=tuple(mask(problem) for problem in find_damaged(path, entries)),
     )
 
 
@@ -104,6 +106,7 @@ def find_file_system(folder: Path, mounts: Path) -> FileSystem:
         size_bytes=room.total,
         free_bytes=room.free,
         free_files=files.f_favail if files and files.f_files else None,
+        runs_programs=not (files and files.f_flag & getattr(os, "ST_NOEXEC", 0)),
     )
 
 
@@ -124,6 +127,18 @@ def find_mount(path: str, mounts: Path) -> tuple[str | None, str]:
         if covers and len(point) >= len(found[1]):
             found = after.split()[0], point
     return found
+
+
+def find_damaged(folder: Path, entries: Iterable[CacheEntry]) -> Iterator[str]:
+    """Yield what is wrong with those of `entries` that Triton would find and cannot use, as far as time allows."""
+    began = time.monotonic()
+    for entry in takewhile(lambda _: time.monotonic() - began < PATIENCE_SECONDS, entries):
+        try:
+            problem = describe_damage(folder / entry.key)
+        except OSError:
+            continue
+        if problem is not None:
+            yield f"{entry.key}: {problem}"
 
 
 def find_floods(folder: Path, entries: Sequence[CacheEntry], kernels: Sequence[str]) -> Iterator[Flood]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.cache_entries import JSON_BYTES
+from triton_doctor.machine.cache_damage import describe_damage
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX
 from triton_doctor.machine.packs.differences import KeyDifference, compare_entry, group_misses, is_compared
 from triton_doctor.machine.packs.gather import gather, match_kernel
 from triton_doctor.machine.packs.install import read_kept_manifests
 from triton_doctor.machine.packs.manifest import KERNEL, KeyParts
 from triton_doctor.machine.packs.pack import open_pack
-from triton_doctor.machine.probe_cache import find_problem
+from triton_doctor.machine.probe_cache import MOUNTS, find_file_system, find_problem
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.variables import Version, parse_version, variables
 
@@ -72,11 +73,18 @@ def judge_folder(folder: Path, pattern: str, here: KeyParts, environment: Mappin
     for entry, _ in pairs:
         children = read_children(folder, entry)
         differing += [(entry, difference) for difference in compare_group(folder, entry, children, here)]
+        if problem := read_damage(folder / entry.key):
+            differing.append((entry, KeyDifference(part="damaged", message=problem)))
         elsewhere |= {path[: -len(entry.key) - len(name) - 2] for name, path in find_elsewhere(folder, entry, children)}
     notes = [f"reads kernels from {path}, where they were compiled: remove that, and they miss" for path in elsewhere]
     if problem := find_problem(folder):
         notes.append(
             f"{problem}: Triton fails where it lacks a kernel, and with triton_doctor.cache_manager compiles it"
+        )
+    notes += [f"{path.name}: {problem}: each launch that needs it fails" for path, problem in damaged_modules(folder)]
+    if not find_file_system(folder, MOUNTS).runs_programs:
+        notes.append(
+            f"{folder} is on a file system that is mounted noexec: Triton cannot load its launchers from there"
         )
     if damaged := gathered.left_out["damaged"] + gathered.left_out["unfinished, or not written by Triton"]:
         notes.append(f"entries that Triton cannot use, or did not write: {damaged:,}")
@@ -118,6 +126,21 @@ def compare_all(
             yield entry, KeyDifference(part="variable", message=message)
         for difference in compare_entry(entry, packed, here):
             yield entry, difference
+
+
+def read_damage(folder: Path) -> str | None:
+    """Return what is wrong with the files of the entry `folder`; None if nothing is, or if it is gone."""
+    try:
+        return describe_damage(folder)
+    except OSError:
+        return None
+
+
+def damaged_modules(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the launchers and utilities below `folder` that cannot be loaded, and why."""
+    for path in sorted({file.parent for file in folder.glob("*/*.so")}):
+        if problem := read_damage(path):
+            yield path, problem
 
 
 def read_children(folder: Path, entry: PackedEntry) -> dict[str, str]:

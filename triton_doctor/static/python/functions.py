@@ -59,7 +59,7 @@ class ModuleTree:
         if self.has_whole(node):
             return node
         if node.lineno not in self._whole:
-            whole = parse_alone(self.source, node.lineno, self.last_line(node), indented=node.col_offset > 0)
+            whole = parse_alone(self.source, node.lineno, self.last_line(node))
             whole.decorator_list = node.decorator_list
             self._whole[node.lineno] = whole
         return self._whole[node.lineno]
@@ -74,7 +74,6 @@ class FunctionText:
         self._first = node.lineno
         self._last = tree.last_line(node)
         self._start, self._end = tree.source.bounds(self._first, self._last)
-        self._indented = node.col_offset > 0
         if contents is not None:
             self.contents = contents
 
@@ -121,7 +120,7 @@ class FunctionText:
             return None
 
     def _parse(self, read: Callable[[Definition, SourceText], Output]) -> Output:
-        return read(parse_alone(self._source, self._first, self._last, indented=self._indented), self._source)
+        return read(parse_alone(self._source, self._first, self._last), self._source)
 
 
 class KernelText(FunctionText):
@@ -140,7 +139,7 @@ class KernelText(FunctionText):
         uses = self._read(self._read_uses)
         if uses is not None:
             return uses
-        return self._read_uses(parse_alone(SourceText(b"def kernel(): ..."), 1, 1, indented=False), self._source)
+        return self._read_uses(parse_alone(SourceText(b"def kernel(): ..."), 1, 1), self._source)
 
 
 class ModuleText:
@@ -183,11 +182,11 @@ def file_docstring(source: SourceText) -> str:
     return found[2].decode("utf-8", "replace") if found is not None else ""
 
 
-def parse_alone(source: SourceText, first: int, last: int, *, indented: bool) -> Definition:
+def parse_alone(source: SourceText, first: int, last: int) -> Definition:
     """Parse the function in the lines `first` to `last` without the rest of the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        node = ast.parse(source.alone(first, last, indented=indented)).body[0]
+        node = ast.parse(source.alone(first, last, indented=source.is_indented(first))).body[0]
     if isinstance(node, ast.If):
         node = node.body[0]
     assert isinstance(node, Definition)

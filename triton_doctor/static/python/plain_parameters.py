@@ -67,7 +67,7 @@ def _find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
 
 def definition_of(kernel: Kernel, source: bytes) -> ast.FunctionDef:
     """Return the definition of `kernel`, parsed from `source`, the text of its file."""
-    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line, indented=kernel.span.column > 1)
+    node = parse_alone(_lines(source), kernel.line, kernel.span.end_line)
     assert isinstance(node, ast.FunctionDef)
     return node
 

@@ -152,6 +152,12 @@ class SourceText:
         start, end = self.bounds(first, last)
         return self.text[start:end].decode("utf-8", "replace")
 
+    def is_indented(self, line: int) -> bool:
+        """Return whether `line`, the first of a statement, is indented. A form feed sets the indentation back to 0."""
+        text = self.text[slice(*self.bounds(line, line))]
+        blank = text[: len(text) - len(text.lstrip(b" \t\f"))]
+        return bool(blank.rpartition(b"\f")[2])
+
     def alone(self, first: int, last: int, *, indented: bool) -> bytes:
         """Return a text with all lines but `first` to `last` blanked, so that line numbers stay.
 

@@ -56,7 +56,8 @@ class _Shell:
         # The output of a pipe, or of the group that was just closed.
         self._piped: list[Printed] = []
         self._closed: list[Printed] = []
-        self._waiting: tuple[list[Word], list[Word]] = ([], [])
+        # The command that waits for a here-document: its words, how many of them are before `<<`, and its targets.
+        self._waiting: tuple[list[Word], int, list[Word]] = ([], 0, [])
 
     def settings(self) -> tuple[EnvSetting, ...]:
         redirect: str | None = None
@@ -75,7 +76,7 @@ class _Shell:
                 case Operator(text=text) if "<" in text or (">" in text):
                     redirect = text if text not in {"<<", "<<-", ">&", "<&"} else None
                     if text in {"<<", "<<-"}:
-                        self._waiting = (list(self._words), self._targets)
+                        self._waiting = (self._words, len(self._words), self._targets)
                 case Operator(text=text):
                     self._end(text)
         self._end("newline")
@@ -99,7 +100,9 @@ class _Shell:
 
     def _document(self, document: HereDocument) -> None:
         piped = self._words
-        words, targets = self._waiting
+        waiting, before, targets = self._waiting
+        words = waiting[:before]
+        self._waiting = ([], 0, [])
         targets = [*targets, *piped] if program(piped) == "tee" else targets
         self._commands.run(words, targets)
         first = program(words)

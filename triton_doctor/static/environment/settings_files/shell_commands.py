@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from triton_doctor.static.environment.settings_files.shell_words import ASSIGNME
 from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from triton_doctor.static.environment.settings_files.shell_guards import Guards
     from triton_doctor.static.environment.settings_files.shell_words import Word
@@ -60,7 +61,10 @@ class Commands:
         self._exports_all = False
         self.known: dict[str, str | None] = {}
         self.found: list[EnvSetting] = []
-        self._programs: list[tuple[str, frozenset[str]]] = []
+        self._programs: dict[str, list[frozenset[str]]] = {}
+        # Where in `found` each variable is, up to `_indexed`.
+        self._places: dict[str, list[int]] = {}
+        self._indexed = 0
 
     def extend(self, found: Iterable[EnvSetting]) -> None:
         """Add settings found elsewhere, for the case that this command runs."""
@@ -74,9 +78,9 @@ class Commands:
         """
         compared = {
             variable
-            for started, variables in self._programs
-            for variable in variables
-            if any(other == started and variable not in others for other, others in self._programs)
+            for runs in self._programs.values()
+            for variable, times in Counter(name for variables in runs for name in variables).items()
+            if times < len(runs)
         }
         return [
             replace(one, is_brief=True) if one.how == WHOLE_PROGRAM and one.variable in compared else one
@@ -108,7 +112,7 @@ class Commands:
             return
         how = ONE_COMMAND
         if (started := _program_started(rest)) is not None:
-            self._programs.append((started, frozenset(pair(word)[0] for word in assignments)))
+            self._programs.setdefault(started, []).append(frozenset(pair(word)[0] for word in assignments))
             how = ONE_COMMAND if _LOOKS_CLOSER.search(started) else WHOLE_PROGRAM
         for word in assignments:
             self.set_by(word, how)
@@ -159,10 +163,17 @@ class Commands:
         self.known.pop(name, None)
         self._exported.discard(name)
         if not self._guards.decide(None):
-            self.found = [
-                replace(one, is_brief=True) if one.variable == name and one.how == "export" else one
-                for one in self.found
-            ]
+            for place in self.places(name):
+                if self.found[place].how == "export":
+                    self.found[place] = replace(self.found[place], is_brief=True)
+            self._places.pop(name, None)
+
+    def places(self, name: str) -> Sequence[int]:
+        """Return where in `found` the variable `name` is set, since it was last unset."""
+        for place in range(self._indexed, len(self.found)):
+            self._places.setdefault(self.found[place].variable, []).append(place)
+        self._indexed = len(self.found)
+        return self._places.get(name, ())
 
     def _assign(self, word: Word) -> None:
         name, value = pair(word)
@@ -202,25 +213,22 @@ class Commands:
 
     def env(self, args: list[Word], targets: list[Word], wrappers: int) -> None:
         """Run `env` and similar commands: assignments, then a command."""
-        rest = list(args)
-        while rest:
-            word = rest[0]
+        at = 0
+        while at < len(args):
+            word = args[at]
             if word.raw in {"-u", "--unset", "-C", "--chdir", "-g"}:
-                rest = rest[2:]
-            elif word.raw in {"-S", "--split-string"} and len(rest) > 1:
-                self.nested(rest[1], f"env {rest[1].text or ''}")
-                rest = rest[2:]
-            elif word.raw.startswith("-"):
-                rest = rest[1:]
+                at += 1
+            elif word.raw in {"-S", "--split-string"} and at + 1 < len(args):
+                at += 1
+                self.nested(args[at], f"env {args[at].text or ''}")
             elif ASSIGNMENT.match(word.raw):
                 self.set_by(word, "env")
-                rest = rest[1:]
             elif word.raw.startswith("$") and word.text and "=" in word.text:
                 self.extend(self._read(f"env {word.text} true", word.span.line, word.span.column))
-                rest = rest[1:]
-            else:
+            elif not word.raw.startswith("-"):
                 break
-        self.run(rest, targets, wrappers)
+            at += 1
+        self.run(args[at:], targets, wrappers)
 
     def nested(self, word: Word, text: str) -> None:
         """Run the commands `text`, written in `word`, in a nested shell."""
@@ -265,16 +273,16 @@ def _program_started(words: list[Word]) -> str | None:
         )
     if not re.fullmatch(r"python[\d.]*", name):
         return None
-    rest = texts[1:]
-    while rest and rest[0].startswith("-"):
-        if rest[0] in _NO_PROGRAM:
+    at = 1
+    while at < len(texts) and texts[at].startswith("-"):
+        if texts[at] in _NO_PROGRAM:
             return None
-        if rest[0] == "-m":
-            module = rest[1] if len(rest) > 1 else ""
-            started = next((text for text in rest[2:] if text.endswith(".py")), module)
+        if texts[at] == "-m":
+            module, *rest = texts[at + 1 :] or [""]
+            started = next((text for text in rest if text.endswith(".py")), module)
             return started if _is_launcher(module) else module
-        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
-    return rest[0] if rest else None
+        at += 2 if texts[at] in _VALUED else 1
+    return texts[at] if at < len(texts) else None
 
 
 def _is_launcher(module: str) -> bool:

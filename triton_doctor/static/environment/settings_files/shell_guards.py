@@ -10,7 +10,8 @@ from triton_doctor.static.environment.settings_files.shell_words import KEYWORDS
 if TYPE_CHECKING:
     from triton_doctor.static.environment.settings_files.shell_words import Word
 
-_MOST_WORDS = 2000
+# Deeper blocks and longer tests always guard, so that a command takes the same time wherever it is.
+_MOST_BLOCKS, _LONGEST_TEST = 64, 1000
 _TESTS = frozenset({"[", "[[", "test", "((", "grep", "command", "which", "type", "nvidia-smi", "rocm-smi", "false"})
 
 
@@ -38,24 +39,22 @@ class Guards:
 
     def decide(self, name: str | None) -> bool:
         """Return whether a test decides over the next command; a test for the variable `name` alone does not count."""
-        tests = [*self._blocks, self._before]
-        return self._case_depth > 0 or any(test is not None and not _is_absence(test, name) for test in tests)
+        if self._case_depth > 0 or len(self._blocks) > _MOST_BLOCKS:
+            return True
+        return any(test is not None and not _is_absence(test, name) for test in (*self._blocks, self._before))
 
     def take_keywords(self, words: list[Word]) -> list[Word]:
         """Remove keywords from the front of a command, and track the blocks that they open and close."""
-        words = words[:_MOST_WORDS]
-        while (
-            words
-            and not words[0].quoted
-            and (words[0].text in KEYWORDS or words[0].text in {"case", "for", "function"})
-        ):
-            match words[0].text:
+        tested = None
+        for number, word in enumerate(words):
+            if word.quoted or (word.text not in KEYWORDS and word.text not in {"case", "for", "function"}):
+                break
+            match word.text:
                 case "if" | "elif":
-                    condition = " ".join(word.raw for word in words[1:])
-                    if words[0].text == "elif" and self._blocks:
+                    if word.text == "elif" and self._blocks:
                         self._blocks.pop()
                     self._blocks.append(None)
-                    self._condition = condition
+                    tested = number + 1
                 case "then":
                     if self._blocks:
                         self._blocks[-1] = self._condition
@@ -72,14 +71,15 @@ class Guards:
                     self._case_depth = max(0, self._case_depth - 1)
                 case "for" | "function":
                     return []
-                case _:
-                    pass
-            words = words[1:]
-        return words
+        else:
+            number = len(words)
+        if tested is not None:
+            self._condition = " ".join(word.raw for word in words[tested:])
+        return words[number:]
 
 
 def _is_absence(test: str, name: str | None) -> bool:
     """Return whether `test` only tests that the variable `name` is unset."""
-    if name is None or not re.search(rf"\b{re.escape(name)}\b", test):
+    if name is None or len(test) > _LONGEST_TEST or not re.search(rf"\b{re.escape(name)}\b", test):
         return False
     return bool(re.search(r"(?:^|\s)(?:-z|-n|-v|!)\s", test))

@@ -24,6 +24,7 @@ _ENVIRONMENT_OPTION = re.compile(
     r"--(?:env|export|build-arg|setenv|set-env-vars|update-env-vars|env-vars?|environment|container-env|genv)(?:=(.*))?",
     re.DOTALL,
 )
+_PASSED_ON = re.compile(r"\b([A-Za-z_]\w*)=[\"']?\$(?:\1|\{\1\})[\"']?(?=,|$)")
 _SHELL_OPTION = re.compile(r"-\w*c|--wrap(?:=(.*))?|--command(?:=(.*))?", re.DOTALL)
 
 
@@ -43,7 +44,9 @@ class HandedOn:
             self._commands.found[before:] = [_kept_by(one, mounts) for one in self._commands.found[before:]]
 
     def _read_options(self, name: str, args: list[Word]) -> None:
+        runs = ""
         for position, word in enumerate(args):
+            runs = runs or (program([args[position - 1]]) if position else "")
             text = word.text or word.raw
             following = args[position + 1] if position + 1 < len(args) else None
             takes = (word.raw == "-e" and name in _TAKES_E) or (word.raw == "-x" and name in _TAKES_X)
@@ -64,31 +67,28 @@ class HandedOn:
                     self._commands.nested(word, given)
                 elif following is not None and following.text:
                     self._commands.nested(following, following.text)
-            elif position and text == "env" and program(args[:position]) in {"set", "exec"}:
+            elif text == "env" and runs in {"set", "exec"}:
                 for one in args[position + 1 :]:
                     if ASSIGNMENT.match(one.raw):
                         self._commands.set_by(one, "env")
+                return
             elif text in {"set", "config:set"} and name in {"conda", "mamba", "micromamba", "heroku", "fly", "flyctl"}:
                 for one in args[position + 1 :]:
                     if ASSIGNMENT.match(one.raw):
                         self._commands.set_by(one, f"{name} {text}")
+                return
             elif text == "env" and following is not None and ASSIGNMENT.match(following.raw):
                 self._commands.env(args[position + 1 :], [], _DEEPEST)
                 return
 
     def _several(self, word: Word, text: str | None, how: str) -> None:
         """Read `A=1`, or a list such as `--export=ALL,A=1,B=2`."""
+        # What the script has set before is only passed on by `-e X="$X"`.
+        passed_on = {name for name in _PASSED_ON.findall(word.raw) if self._commands.places(name)}
         for part in (text or "").split(","):
             name, equals, value = part.partition("=")
-            if equals and not self._hands_on(name, word):
+            if equals and name not in passed_on:
                 self._commands.add(name.strip("\"' "), value.strip("\"'"), word, how, word.fleeting)
-
-    def _hands_on(self, name: str, word: Word) -> bool:
-        """Return whether `word` only passes on what the script has set before, as `-e X="$X"` does."""
-        same = re.search(
-            rf"\b{re.escape(name)}=[\"']?\$(?:{re.escape(name)}|\{{{re.escape(name)}\}})[\"']?(?:,|$)", word.raw
-        )
-        return same is not None and any(one.variable == name for one in self._commands.found)
 
 
 def _kept_by(setting: EnvSetting, mounts: list[str]) -> EnvSetting:

@@ -19,9 +19,10 @@ _ENVIRONMENT_FILE = re.compile(
     r"GITHUB_ENV|BASH_ENV|bashrc|profile|/etc/environment|zshrc|zshenv|\.env\w*$|environment\.d|activate"
 )
 _SETS_VARIABLE = re.compile(
-    r"##vso\[task\.setvariable variable=(\w+)[^\]]*\]([^\"'\s]*)|::set-env name=(\w+)::([^\"'\s]*)"
+    r"##vso\[task\.setvariable variable=(\w+)[^\]]{0,200}\]([^\"'\s]*)|::set-env name=(\w+)::([^\"'\s]*)"
 )
 _HOW = "a file of variables"
+_MOST_GROUPS = 8
 _OPENS, _CLOSES = frozenset({"{", "do"}), frozenset({"}", "done"})
 _PASSED = frozenset({"then", "else", "!", "time"})
 
@@ -39,14 +40,19 @@ class Groups:
 
     def __init__(self) -> None:
         self._open: list[list[Printed]] = [[]]
+        self._deeper = 0
 
     def begin(self) -> None:
-        """Open a group."""
-        self._open.append([])
+        """Open a group. One that is too deep has no output of its own."""
+        if len(self._open) > _MOST_GROUPS:
+            self._deeper += 1
+        else:
+            self._open.append([])
 
     def end(self) -> list[Printed]:
         """Close the innermost group and return its output."""
-        if len(self._open) == 1:
+        if self._deeper or len(self._open) == 1:
+            self._deeper = max(0, self._deeper - 1)
             return []
         printed = self._open.pop()
         self._open[-1] += printed
@@ -54,17 +60,17 @@ class Groups:
 
     def add(self, words: Sequence[Word], *, guarded: bool) -> list[Printed]:
         """Process the end of the command `words`; return its output, or that of the group that it closes."""
-        rest = list(words)
         printed: list[Printed] = []
-        while rest and not rest[0].quoted and rest[0].text in _OPENS | _CLOSES | _PASSED:
-            word = rest.pop(0).text
-            if word in _OPENS:
+        for number, word in enumerate(words):
+            if not word.quoted and word.text in _OPENS:
                 self.begin()
-            elif word in _CLOSES:
+            elif not word.quoted and word.text in _CLOSES:
                 printed = self.end()
-        if rest and rest[0].text in {"echo", "printf"}:
-            printed = [Printed(rest, guarded)]
-            self._open[-1] += printed
+            elif word.quoted or word.text not in _PASSED:
+                if word.text in {"echo", "printf"}:
+                    printed = [Printed(words[number:], guarded)]
+                    self._open[-1] += printed
+                break
         return printed
 
 

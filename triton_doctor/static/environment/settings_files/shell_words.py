@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 _OPERATORS = ("&&", "||", ";;", ";", "|", "&", "(", ")")
 _REDIRECT = re.compile(r"\d*(?:<<-?(?!<)|<<<|&>>|&>|>>|>\||<>|>&|<&|>|<)")
-_EXPANSION = re.compile(
-    r"\$(?:\{\{\s*(?P<expression>[^}]*?)\s*\}\}|\{(?P<braced>[A-Za-z_]\w*)(?P<rest>[^}]*)\}"
-    r"|(?P<name>[A-Za-z_]\w*)|(?P<special>[$!#?@*\-0-9]))"
-)
+# A longer value is not filled in: `X=$X$X` doubles it.
+_LONGEST_VALUE = 4096
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_SPECIAL = frozenset("$!#?@*-0123456789")
 
 # An assignment before a command, and the words that begin or end a block.
 ASSIGNMENT = re.compile(r"[\"']?([A-Za-z_]\w*)\+?=")
@@ -73,7 +74,9 @@ class Lexer:
         self._line = line
         self._column = column
         self._known = known
-        self._pending: list[tuple[str, bool]] = []
+        self._pending = deque[tuple[str, bool]]()
+        # The next closing brace, so that each part of the text is searched once for one.
+        self._brace = -1
 
     def next(self) -> Word | Operator | HereDocument | None:
         """Return the next piece; None at the end."""
@@ -131,7 +134,7 @@ class Lexer:
             self._pending.append((match[2], operator == "<<-"))
 
     def _here_document(self) -> HereDocument:
-        end, strips = self._pending.pop(0)
+        end, strips = self._pending.popleft()
         line = self._line
         begin = self._at
         while self._at < len(self._text):
@@ -201,16 +204,36 @@ class Lexer:
         if self._text[self._at] == "`" or self._text.startswith("$(", self._at):
             self._substituted(word)
             return None
-        match = _EXPANSION.match(self._text, self._at)
-        if match is None:
+        found = self._expansion()
+        if found is None:
             return self._take(1)
-        self._take(len(match[0]))
-        name = match["braced"] or match["name"] or match["special"] or match["expression"]
+        length, name, rest = found
+        self._take(length)
         word.fleeting = word.fleeting or fleeting_folder(name)
-        return self._variable(word, name, match["rest"] or "")
+        return self._variable(word, name, rest)
+
+    def _expansion(self) -> tuple[int, str, str] | None:
+        """Return the length of `$x`, `${x:-y}` or `${{ x }}` at the current place, the name, and what follows it."""
+        text, at = self._text, self._at + 1
+        if not text.startswith("{", at):
+            if name := _NAME.match(text, at):
+                return name.end() - self._at, name[0], ""
+            return (2, text[at], "") if at < len(text) and text[at] in _SPECIAL else None
+        if self._brace < at:
+            end = text.find("}", at)
+            self._brace = end if end >= 0 else len(text)
+        end = self._brace
+        if text.startswith("{{", at):
+            return (end + 2 - self._at, text[at + 2 : end].strip(), "") if text.startswith("}}", end) else None
+        name = _NAME.match(text, at + 1)
+        if name is None or end == len(text):
+            return None
+        return end + 1 - self._at, name[0], text[name.end() : end]
 
     def _variable(self, word: Word, name: str, rest: str) -> str | None:
         known = self._known.get(name)
+        if known is not None and len(known) > _LONGEST_VALUE:
+            known = None
         operator, default = re.fullmatch(r"(:?[-=+?]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
         if operator in {":-", "-", ":=", "="}:
             value = known if name in self._known else default.strip("\"'")
