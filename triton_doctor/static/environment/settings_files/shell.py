@@ -18,7 +18,6 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
     read_printed,
 )
 from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word, program
-from triton_doctor.static.environment.settings_files.windows import read_powershell
 from triton_doctor.static.python.parse import read_trace
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
     """Return the settings that the commands of `text` make; it begins at `line` and `column` of its file."""
     if depth == 0 or not text.strip():
         return ()
-    return (*_Shell(text, line, column, depth).settings(), *read_powershell(text, line, column))
+    return tuple(_Shell(text, line, column, depth).settings())
 
 
 def _read_python(text: str) -> tuple[EnvSetting, ...]:

@@ -1,4 +1,4 @@
-"""What all readers of settings files share: names of interest, quotes, and folders that do not last."""
+"""What all readers of settings files share: names of interest, and folders that do not last."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ SCRATCH = re.compile(r"/(?:tmp|var/tmp|dev/shm|run)(?:/|$)")
 def is_watched(name: str) -> bool:
     """Return whether a setting of `name` is of interest."""
     return name in variables() or name == "CUDA_VISIBLE_DEVICES" or looks_like_triton(name)
-
-
-def unquoted(text: str) -> str:
-    """Return `text` without surrounding spaces and one pair of quotes."""
-    text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def fleeting_folder(name: str) -> Fleeting | None:
@@ -38,18 +32,6 @@ def fleeting_folder(name: str) -> Fleeting | None:
 
 
 _JOB_IDS = frozenset(
-    {
-        "SLURM_JOB_ID",
-        "SLURM_JOBID",
-        "PBS_JOBID",
-        "LSB_JOBID",
-        "JOB_ID",
-        "GITHUB_RUN_ID",
-        "CI_JOB_ID",
-        "CI_PIPELINE_ID",
-        "BUILDKITE_JOB_ID",
-        "BUILD_ID",
-        "github.run_id",
-        "github.run_number",
-    }
+    "SLURM_JOB_ID SLURM_JOBID PBS_JOBID LSB_JOBID JOB_ID GITHUB_RUN_ID CI_JOB_ID CI_PIPELINE_ID BUILDKITE_JOB_ID "
+    "BUILD_ID github.run_id github.run_number".split()
 )
