@@ -39,7 +39,7 @@ EXCLUDED = frozenset(
     {
         *(".git", ".hg", ".svn", ".bzr", ".venv", "venv", ".tox", ".nox", ".eggs", ".direnv", ".pixi"),
         *("node_modules", "__pycache__", "__pypackages__", "site-packages", "build", "dist", "_build", "buck-out"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints", ".triton_doctor_cache"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints"),
     }
 )
 
