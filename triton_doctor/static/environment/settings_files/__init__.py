@@ -8,7 +8,6 @@ Example: `read_shell("export TRITON_INTERPRET=1")` returns `(EnvSetting("TRITON_
 
 Files, in reading order:
 
-- `watched`: what readers share: names of interest, folders that do not last.
 - `shell`: shell text, the core of most readers: pipelines, groups, here-documents.
 - `shell_words`: the lexer: words, operators, substitutions.
 - `shell_commands`: one command: assignments, `export`, `env`, nested commands.

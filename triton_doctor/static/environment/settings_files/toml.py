@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.finding import Span
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.environment.setting import EnvSetting
+from triton_doctor.static.environment.setting import EnvSetting, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
-from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.setting import EnvSetting, Fleeting, fleeting_folder, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
-from triton_doctor.static.environment.settings_files.watched import fleeting_folder, is_watched
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
