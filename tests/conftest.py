@@ -123,7 +123,7 @@ def rank(item: pytest.Item) -> int:
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What the doctor keeps for its user is not that of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

@@ -53,15 +53,6 @@ class NameArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveArgument:
-    """`text` becomes the last argument of `call`."""
-
-    path: str
-    call: Span
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Replace:
     """The argument of `call` whose value stands at `span` becomes `text`, its keyword included."""
 
@@ -129,7 +120,6 @@ Change: TypeAlias = (
     | DropParameter
     | DropArgument
     | NameArgument
-    | GiveArgument
     | Replace
     | DropListed
     | AddListed

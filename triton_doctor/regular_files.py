@@ -48,19 +48,6 @@ def read_with_status(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTE
         os.close(descriptor)
 
 
-def read_own_file(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, os.stat_result]:
-    """Read the file at `path` if it belongs to this user and is no link. Raises as `read_regular_file`."""
-    descriptor, status = _open_regular_file(path, follow_links=False)
-    try:
-        if not is_own(status):
-            raise PermissionError(errno.EPERM, "it belongs to another user", os.fspath(path))
-        if status.st_size > limit_bytes:
-            raise TooLargeError(path, limit_bytes)
-        return _read_whole(descriptor, status.st_size, path, limit_bytes), status
-    finally:
-        os.close(descriptor)
-
-
 def write_own_file(path: str | os.PathLike[str], data: bytes, mode: int = 0o666) -> None:
     """Write `data` to a new file and rename it to `path`: readers see all of it or none. Raises OSError.
 
@@ -111,11 +98,11 @@ def read_named_file(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTES
     return data
 
 
-def _open_regular_file(path: str | os.PathLike[str], *, follow_links: bool = True) -> tuple[int, os.stat_result]:
+def _open_regular_file(path: str | os.PathLike[str]) -> tuple[int, os.stat_result]:
     # To open some devices does something (a tape rewinds, a watchdog starts): look before it is opened.
-    if not stat.S_ISREG(os.stat(path, follow_symlinks=follow_links).st_mode):  # noqa: PTH116, thousands
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116, thousands
         raise NotRegularError(path)
-    descriptor = os.open(path, _OPEN if follow_links else _OPEN | getattr(os, "O_NOFOLLOW", 0))
+    descriptor = os.open(path, _OPEN)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):  # it was replaced in between
         os.close(descriptor)

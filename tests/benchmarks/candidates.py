@@ -49,23 +49,6 @@ def launched(project: Project) -> Iterator[tuple[Kernel, LinkedLaunch]]:
             yield kernel, launch
 
 
-def constexprs_in_numbers(project: Project) -> Iterator[Near]:
-    """TRD203: one constexpr that gets several numbers, and not all of one type."""
-    for kernel in project.kernels():
-        for param in kernel.params:
-            given: list[tuple[str, int, object]] = []
-            for launch in launches_of(project).get(kernel.key, ()) if param.is_constexpr else ():
-                argument = spelled_out(launch, kernel).get(param.name)
-                values = find_literals(project, launch, argument.value) if argument is not None else ()
-                if argument is not None:
-                    place = (launch.module.path, argument.span.line)
-                    given += [(*place, one.value) for one in values if isinstance(one.value, bool | int | float)]
-            distinct = {(type(value).__name__, value) for *_, value in given}
-            if len(distinct) > 1 or len(given) > 2:
-                path, line, _ = given[-1]
-                yield Near(path, line, f"{param.name} of {kernel.name}: {distinct}")
-
-
 def lists_of_the_unspecialized(project: Project) -> Iterator[Near]:
     """TRD204: a list of parameters not to specialize on."""
     for kernel in project.kernels():
@@ -79,14 +62,6 @@ def kernels_made_inside(project: Project) -> Iterator[Near]:
     for kernel in project.kernels():
         if kernel.made_in is not None:
             yield Near(kernel.path, kernel.line, f"{kernel.name} in {kernel.made_in}")
-
-
-def options_that_are_computed(project: Project) -> Iterator[Near]:
-    """TRD207: an option that is no literal, or one of several spellings."""
-    for kernel, launch in launched(project):
-        for name, argument in spelled_out(launch, kernel).items():
-            if name in LAUNCH_OPTIONS and not isinstance(argument.value, Const):
-                yield Near(launch.module.path, argument.span.line, f"{name}={spell(argument.value)} of {kernel.name}")
 
 
 def counts(project: Project) -> Iterator[Near]:
@@ -189,10 +164,8 @@ def lines(folder: Path, pattern: re.Pattern[str]) -> Iterator[Near]:
 
 
 LISTED: Mapping[str, Callable[[Project], Iterator[Near]]] = {
-    "TRD203": constexprs_in_numbers,
     "TRD204": lists_of_the_unspecialized,
     "TRD205": kernels_made_inside,
-    "TRD207": options_that_are_computed,
     "TRD208": counts,
     "TRD209": views,
     "TRD210": globals_in_kernels,

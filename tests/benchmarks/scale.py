@@ -56,7 +56,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch, "whole")
         for source in (*map(fetch, PACKAGES), *map(Path, sys.argv[1:])):
-            shutil.copytree(source, whole / source.name, ignore=shutil.ignore_patterns(".triton_doctor_cache"))
+            shutil.copytree(source, whole / source.name)
         show_whole(whole)
         show_proportion(Path(scratch, "copies"))
 

@@ -91,16 +91,6 @@ def _toml(random: Random) -> str:
     )
 
 
-def _ini(random: Random) -> str:
-    setting, command = random.choice(_SETTINGS), _command(random).replace("\n", "\n    ")
-    return f"[testenv]\nsetenv =\n    {setting}\ncommands =\n    {command}\n[pytest]\nenv =\n    {setting}\n"
-
-
-def _make(random: Random) -> str:
-    setting, command = random.choice(_SETTINGS), _command(random).replace("\n", "\n\t")
-    return f"export {setting}\nall: export {setting}\nall:\n\t{command}\n\t@{command}; \\\n\t  a\nifdef X\nexport {setting}\nendif\n"
-
-
 def _notebook(random: Random) -> str:
     name, _, value = random.choice(_SETTINGS).partition("=")
     cells = (
@@ -122,26 +112,12 @@ def _notebook(random: Random) -> str:
     )
 
 
-def _jenkins(random: Random) -> str:
+def _unparsed(random: Random) -> str:
     name, _, value = random.choice(_SETTINGS).partition("=")
-    return f"pipeline {{ environment {{ {name} = '{value}' }}\n stage('a') {{ steps {{ withEnv(['{name}={value}']) {{ sh '''{_command(random)}''' }} }} }} }}"
-
-
-def _unit(random: Random) -> str:
-    setting = random.choice(_SETTINGS)
-    return f"[Service]\nEnvironment={setting} \"{setting}\"\nExecStart=/bin/sh -c '{_command(random)}'\n[program:a]\nenvironment={setting}\n"
-
-
-def _windows(random: Random) -> str:
-    name, _, value = random.choice(_SETTINGS).partition("=")
-    return f'set {name}={value}\n$env:{name} = "{value}"\nsetx {name} {value}\n[Environment]::SetEnvironmentVariable("{name}", "{value}")\n'
-
-
-def _json(random: Random) -> str:
-    name, _, value = random.choice(_SETTINGS).partition("=")
-    return json.dumps(
-        {"containerEnv": {name: value}, "runArgs": ["-e", f"{name}={value}"], "a": [{"env": {name: value}}]}
+    form = random.choice(
+        ("{0}={1}", "export {0} := {1}", "$env:{0} = '{1}'", "set {0}={1}", '{{"env": {{"{0}": "{1}"}}}}')
     )
+    return f"[testenv]\n{form.format(name, value)}\nall:\n\t{_command(random)}\n"
 
 
 def _assignments(random: Random) -> str:
@@ -153,13 +129,8 @@ _WRITERS: dict[str, Callable[[Random], str]] = {
     **dict.fromkeys(("a.sh", "a.sbatch", ".bashrc", "a.fish"), _shell),
     **dict.fromkeys(("a.yml", "docker-compose.yml", ".github/workflows/a.yaml", "values.yaml.j2"), _yaml),
     **dict.fromkeys(("pyproject.toml", "a.toml"), _toml),
-    **dict.fromkeys(("tox.ini", "setup.cfg", "pytest.ini", "a.ini"), _ini),
-    **dict.fromkeys(("Makefile", "justfile", "a.mk"), _make),
+    **dict.fromkeys(("tox.ini", "Makefile", "Jenkinsfile", "a.service", "a.ps1", "launch.json"), _unparsed),
     **dict.fromkeys(("a.ipynb", "b.ipynb"), _notebook),
-    "Jenkinsfile": _jenkins,
-    **dict.fromkeys(("a.service", "supervisord.conf", "Procfile"), _unit),
-    **dict.fromkeys(("a.bat", "a.ps1"), _windows),
-    **dict.fromkeys(("devcontainer.json", "launch.json"), _json),
     ".env": _assignments,
 }
 HOSTILE = (

@@ -64,7 +64,6 @@ FOLLOWED = {
     "a parameter that the tuning takes by name loses its annotation": Followed(
         "trd202_by_name", "has to stay a parameter", (("total: tl.constexpr, ", "total, "),), (3, 1)
     ),
-    "a constexpr has one type": Followed("trd203", "`2.0`", (("FACTOR=2,", "FACTOR=2.0,"),), (None, 1), said="floats"),
     "a listed constexpr loses its annotation": Followed(
         "trd204", "drop the `tl.constexpr` annotation", (("n: tl.constexpr,", "n,"),), (3, 1)
     ),
@@ -96,18 +95,6 @@ FOLLOWED = {
             ),
         ),
         (4, 1),
-    ),
-    "an option has a few values": Followed(
-        "trd207",
-        "from a few fixed values",
-        (("num_stages=len(requests)", "num_stages=2 if len(requests) < 4 else 3"),),
-        (5, 4),
-    ),
-    "an option is spelled one way": Followed(
-        "trd207",
-        "pass the same options in the same order",
-        (("negate[(1,)](x, x, BLOCK=64)\n", "negate[(1,)](x, x, BLOCK=64, num_warps=4)\n"),),
-        (5, 4),
     ),
     "counts are not specialized on": Followed(
         "trd208",

@@ -43,11 +43,6 @@ def test_each_program_is_reported_by_its_rule(name):
     assert found_by(name[:6].upper(), name)
 
 
-def test_equal_values_of_two_types_share_the_first_kernel(happened):
-    assert happened[OLD, "trd203"]["said"] == "floats"
-    assert happened[NEW, "trd203"]["said"] == "integers"
-
-
 def test_constexpr_that_is_not_to_be_specialized_on_compiles_for_each_value_or_not_at_all(happened):
     assert happened[OLD, "trd204"]["compiled"] == 3
     assert "marked as constexpr and listed in do_not_specialize" in happened[NEW, "trd204"]["error"]
@@ -56,15 +51,6 @@ def test_constexpr_that_is_not_to_be_specialized_on_compiles_for_each_value_or_n
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_unknown_name_is_ignored(version, happened):
     assert happened[version, "trd204_unknown"]["compiled"] == 3
-
-
-@pytest.mark.parametrize("version", [OLD, NEW])
-def test_option_compiles_for_each_value_and_loads_for_each_spelling(version, happened):
-    spellings = [finding for finding in found_by("TRD207", "trd207") if finding.severity.label == "info"]
-
-    assert len(spellings) == 1
-    assert happened[version, "trd207"]["compiled"] == 3 + 1
-    assert happened[version, "trd207"]["loaded"] == 1
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])

@@ -80,7 +80,9 @@ def check(
     stdin_filename: Annotated[
         Path | None, typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither read nor write .triton_doctor_cache.")] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Neither read nor write the cache of earlier checks.")
+    ] = False,
     color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     baseline: BaselineOption = None,
     write_baseline: WriteBaselineOption = False,
@@ -123,7 +125,7 @@ def check(
     from triton_doctor.report.concise import render_statistics
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
-    from triton_doctor.static.project.cache.folder import CacheStore
+    from triton_doctor.static.project.cache.store import CacheStore
     from triton_doctor.static.scan import Scan, scan, show_scan
     from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.variables import parse_version

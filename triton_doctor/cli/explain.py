@@ -30,7 +30,7 @@ def explain(
     from triton_doctor.cli.streams import columns_of_stdout, write_report
     from triton_doctor.report.variants import render_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
-    from triton_doctor.static.project.cache.folder import CacheStore
+    from triton_doctor.static.project.cache.store import CacheStore
     from triton_doctor.static.sources.workspace import find_workspace
     from triton_doctor.terminal import color_report
 

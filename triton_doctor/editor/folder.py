@@ -11,8 +11,8 @@ from triton_doctor.finding import split_cell
 from triton_doctor.report.source import split_lines
 from triton_doctor.selection import is_selected
 from triton_doctor.settings import load_settings
-from triton_doctor.static.project.cache.folder import CacheStore
 from triton_doctor.static.project.cache.scan_memory import ReadOnlyMemory, ScanMemory
+from triton_doctor.static.project.cache.store import CacheStore
 from triton_doctor.static.scan import Scan, scan
 from triton_doctor.static.sources.files import SourceFile, kind_of, shown_path
 from triton_doctor.static.sources.workspace import Workspace, find_workspace

@@ -154,20 +154,6 @@ def of_values(seen: RecordedKernel, name: str, values: Sequence[Scalar], noun: s
     return Evidence(verdict=Verdict.CLEARED, text=in_launches, values=count, launches=launches)
 
 
-def by_types(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A constexpr of equal values of several types: by the types."""
-    values = seen.constexpr_values(finding.facts.parameter or "")
-    types = sorted({type(value).__name__ for value in values})
-    if not values:
-        return _untold(seen, f"`{finding.facts.parameter}` was no constexpr of the kernel that ran")
-    if len(types) > 1:
-        price = seen.price(lambda change: change.code == "TRD713")
-        return confirmed(
-            seen, f"values of {counted(len(types), 'type')} seen: {', '.join(types)}", price, values=len(values)
-        )
-    return _rare(seen, f"{types[0]} alone")
-
-
 def by_objects(finding: Finding, seen: RecordedKernel) -> Evidence:
     """A kernel made anew: by the number of its objects."""
     made = max((event.made for process in seen.processes for event in process.compiles), default=1)
@@ -175,15 +161,6 @@ def by_objects(finding: Finding, seen: RecordedKernel) -> Evidence:
         price = seen.price(lambda change: change.part == "object", with_first=True)
         return confirmed(seen, f"made {made:,} times", price)
     return _rare(seen, "made once")
-
-
-def by_options(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A launch option: by its values, or by the spellings of all where none is named."""
-    name = finding.facts.parameter
-    price = seen.price(lambda change: change.part in ("option", "spelling") and (name is None or change.name == name))
-    if price.times:
-        return confirmed(seen, "launched with other options", price)
-    return _rare(seen, f"`{name}` stayed" if name else "the options stayed")
 
 
 def by_code(code: str, what: str) -> Callable[[Finding, RecordedKernel], Evidence]:
@@ -220,10 +197,8 @@ def by_shadow(finding: Finding, seen: RecordedKernel) -> Evidence:
 JUDGES: Mapping[str, Callable[[Finding, RecordedKernel], Evidence]] = {
     "TRD201": by_values,
     "TRD202": by_values,
-    "TRD203": by_types,
     "TRD205": by_objects,
     "TRD206": by_values,
-    "TRD207": by_options,
     "TRD208": by_code("TRD703", "no argument changed its class"),
     "TRD209": by_code("TRD705", "the alignment stayed"),
     "TRD210": by_code("TRD711", "nothing that it captures changed"),

@@ -76,29 +76,6 @@ SHADOWED = """\
     def launch(x):
         fill[(4,)](x, {given})
     """
-SPELT = """\
-    @triton.jit
-    def fill(x_ptr, BLOCK: tl.constexpr):
-        tl.store(x_ptr + tl.arange(0, BLOCK), 0)
-
-    def launch(x):
-        fill[(4,)](x, BLOCK=64, num_warps=4, num_ctas=1)
-
-    def again(x):
-        fill[(4,)](x, BLOCK=64{options})
-    """
-MIXED = """\
-    @triton.jit
-    def scale(x_ptr, by: tl.constexpr, BLOCK: tl.constexpr):
-        at = tl.arange(0, BLOCK)
-        tl.store(x_ptr + at, by * tl.load(x_ptr + at))
-
-    def launch(x):
-        scale[(4,)](x, {one}, BLOCK=64)
-
-    def again(x):
-        scale[(4,)](x, by={other}, BLOCK=64)
-    """
 SETTING = '{imports}\n{setting}import triton\n\nx = torch.ones(4, device="cuda")\n'
 
 
@@ -179,27 +156,6 @@ SETTING = '{imports}\n{setting}import triton\n\nx = torch.ones(4, device="cuda")
             SHADOWED.format(given="x.shape[0], 64, num_warps=8, EVEN=True"),
             False,
             id="TRD211",
-        ),
-        pytest.param(
-            SPELT.format(options=""), SPELT.format(options=", num_warps=4, num_ctas=1"), True, id="TRD207: left out"
-        ),
-        pytest.param(
-            SPELT.format(options=", num_ctas=1, num_warps=4"),
-            SPELT.format(options=", num_warps=4, num_ctas=1"),
-            True,
-            id="TRD207: in another order",
-        ),
-        pytest.param(
-            SPELT.format(options=", num_stages=3, num_warps=4, num_ctas=1"),
-            SPELT.format(options=", num_warps=4, num_ctas=1"),
-            False,
-            id="TRD207: an option whose default differs between targets",
-        ),
-        pytest.param(
-            MIXED.format(one="2", other="2.0"), MIXED.format(one="2.0", other="2.0"), False, id="TRD203: a fraction"
-        ),
-        pytest.param(
-            MIXED.format(one="True", other="1"), MIXED.format(one="True", other="True"), False, id="TRD203: a truth"
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from tests.static.project.cached_project import KERNEL, found
 from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
-from triton_doctor.static.project.cache.folder import CacheStore
+from triton_doctor.static.project.cache.store import CacheStore
 from triton_doctor.static.scan import scan
 from triton_doctor.static.sources.files import find_files
 

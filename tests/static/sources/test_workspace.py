@@ -115,15 +115,20 @@ def test_tests_are_told_from_the_root_of_the_project(doctor: Doctor, project: Pa
     assert find_workspace([project / "tests"], Settings(root=project / "tests"), cwd=project).settings.root == project
 
 
-def test_part_leaves_and_finds_the_cache_of_the_whole(doctor: Doctor, project: Path) -> None:
+def test_part_leaves_and_finds_the_cache_of_the_whole(
+    doctor: Doctor, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`check FILE` opens no source that `check .` has read, and adds no second cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project.parent / "cache"))
     for path in (*project.rglob("*.py"), project / "pyproject.toml"):
         os.utime(path, ns=(10**18, 10**18))
     found(doctor, ".")
-    kept = set((project / ".triton_doctor_cache").glob("*.scan"))
+    (file,) = (project.parent / "cache").rglob("*.sqlite")
+    kept = file.stat().st_mtime_ns
 
     assert found(doctor, "pkg/layers/layer.py") == {("pkg/layers/layer.py", 5, "TRD201")}
-    assert set((project / ".triton_doctor_cache").glob("*.scan")) == kept
+    assert [*file.parent.iterdir()] == [file]
+    assert file.stat().st_mtime_ns == kept
 
 
 @pytest.mark.parametrize(

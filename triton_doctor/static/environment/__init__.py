@@ -1,7 +1,7 @@
 """Text to settings: which environment variables a file sets, to what, in which form, and when.
 
-In: the bytes of a settings file, or the `Trace` of a Python file. Out: an `EnvironmentFile` with one `EnvSetting` for
-each variable of interest that is set.
+In: the bytes of a settings file, or the syntax tree of a Python file. Out: an `EnvironmentFile` with one `EnvSetting`
+for each variable of interest that is set.
 
 - A setting is **guarded** if a flag, an argument or another variable decides whether it happens.
 - It is **brief** if it is undone at the end of a block, or applies to one command only.
@@ -18,5 +18,5 @@ Files, in reading order:
 - `read_file`: settings files; chooses a reader of `settings_files` by kind.
 - `settings_files/`: one reader for each kind of settings file.
 - `read_python`: Python files; also finds where they measure time.
-- `python_code/`: the settings in the steps of a Python program.
+- `python_code/`: the settings in the statements of a Python program.
 """

@@ -31,7 +31,6 @@ _NAMES_PYTHON = re.compile(
     r"|accelerate|deepspeed|vllm|sglang|jupyter",
     re.IGNORECASE,
 )
-_FOR_TESTS = frozenset({"tox", "pytest"})
 
 
 def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
@@ -52,8 +51,7 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
         path=path,
         kind=kind,
         settings=settings,
-        for_tests=kind in _FOR_TESTS
-        or (kind in {"toml", "setup.cfg"} and bool(settings) and _only_for_tests(text, settings)),
+        for_tests=kind == "toml" and bool(settings) and _only_for_tests(text, settings),
         cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
         runs_programs=kind == "shell" and _runs_what_is_given(path, text),
         reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,
@@ -68,14 +66,10 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
             from triton_doctor.static.environment.settings_files.dockerfile import read_dockerfile
 
             return read_dockerfile(text)
-        case "compose" | "yaml":
+        case "yaml":
             from triton_doctor.static.environment.settings_files.yaml import read_yaml
 
             return read_yaml(text)
-        case "json":
-            from triton_doctor.static.environment.settings_files.yaml import read_json
-
-            return read_json(text)
         case "dotenv":
             from triton_doctor.static.environment.settings_files.shell_printed import read_assignments
 
@@ -84,30 +78,14 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
             from triton_doctor.static.environment.settings_files.shell import read_shell
 
             return read_shell(re.sub(r"(?m)^#SBATCH ", " sbatch ", text))
-        case "powershell" | "batch":
-            from triton_doctor.static.environment.settings_files.windows import read_batch, read_powershell
-
-            return read_batch(text) if kind == "batch" else read_powershell(text)
-        case "procfile" | "unit":
-            from triton_doctor.static.environment.settings_files.units import read_procfile, read_unit
-
-            return read_procfile(text) if kind == "procfile" else read_unit(text)
-        case "jenkins":
-            from triton_doctor.static.environment.settings_files.jenkins import read_jenkinsfile
-
-            return read_jenkinsfile(text)
-        case "make" | "just":
-            from triton_doctor.static.environment.settings_files.make import read_justfile, read_makefile
-
-            return read_makefile(text) if kind == "make" else read_justfile(text)
         case "toml":
             from triton_doctor.static.environment.settings_files.toml import read_toml
 
             return read_toml(text)
         case _:
-            from triton_doctor.static.environment.settings_files.ini import read_ini
+            from triton_doctor.static.environment.settings_files.unparsed import read_unparsed
 
-            return read_ini(text)
+            return read_unparsed(text)
 
 
 def _runs_what_is_given(path: str, text: str) -> bool:
@@ -122,11 +100,11 @@ def _runs_on_hosted_cpus(text: str) -> bool:
 
 
 def _only_for_tests(text: str, settings: tuple[EnvSetting, ...]) -> bool:
-    """Return whether all settings are in the test runner's section of pyproject.toml or setup.cfg."""
+    """Return whether all settings are in the test runner's section of pyproject.toml."""
     lines = text.split("\n")
     for setting in settings:
         above = reversed(lines[: setting.span.line])
         section = next((line for line in above if line.startswith("[")), "")
-        if not re.match(r"\[(?:tool[.:])?(?:pytest|tox|testenv)", section):
+        if not re.match(r"\[tool\.(?:pytest|tox)", section):
             return False
     return True

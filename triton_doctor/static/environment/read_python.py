@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.python_code.names import Names
-from triton_doctor.static.environment.python_code.settings import read_program
+from triton_doctor.static.environment.python_code.program import Program
 from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, Timing, mark_explained
 from triton_doctor.static.python.clocks import BENCHMARKS, CPU_CLOCKS, GPU_EVENTS, WALL_CLOCKS
-from triton_doctor.static.python.ir import Const
-from triton_doctor.static.python.parse import read_trace, read_with_trace
+from triton_doctor.static.python.parse import read_with_tree
+from triton_doctor.static.python.pieces import parse
 from triton_doctor.static.sources.notebooks import SUFFIX
+from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.variables import INTERPRET, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.python.trace import Trace
 
 _ON_GPU = re.compile(rb"([\"']cuda(?::\d+)?[\"']|\.cuda\()")
 _ASKS_FOR_GPU = re.compile(rb"(cuda\.is_available|device_count|is_interpreted)")
@@ -79,25 +79,25 @@ def may_set_by_name(data: bytes) -> bool:
 
 def read_module_that_sets(path: str, source: bytes) -> tuple[Module, EnvironmentFile]:
     """Return the module at `path` and its settings. Raises as `read_module` does."""
-    module, trace = read_with_trace(path, source)
-    return module, read_environment(path, trace)
+    module, tree = read_with_tree(path, source)
+    return module, _read_environment(path, Program(tree, SourceText(source)))
 
 
 def read_setter(path: str, source: bytes) -> EnvironmentFile:
     """Return only the settings of the module at `path`. Raises as `read_module` does."""
-    return read_environment(path, read_trace(source))
+    return _read_environment(path, Program(parse(source), SourceText(source)))
 
 
-def read_environment(path: str, trace: Trace) -> EnvironmentFile:
+def _read_environment(path: str, program: Program) -> EnvironmentFile:
     """Return the environment settings of the Python file at `path`, a path as findings spell it."""
-    source = trace.source
-    settings = mark_explained(read_program(trace, _read_shell), source.text.decode("utf-8", "replace"))
+    source = program.source
+    settings = mark_explained(program.settings(_read_shell), source.text.decode("utf-8", "replace"))
     interprets = any(setting.variable == INTERPRET for setting in settings)
     return EnvironmentFile(
         path=path,
         kind="notebook" if path.endswith(SUFFIX) else "python",
         settings=settings,
-        timings=tuple(sorted(_timings(trace), key=lambda timing: timing.span)) if interprets else (),
+        timings=tuple(sorted(_timings(program), key=lambda timing: timing.span)) if interprets else (),
         cpu_only=hides_gpus(settings),
         names_gpu=interprets and bool(source.found(_ON_GPU)) and not source.found(_ASKS_FOR_GPU),
         runs_programs=bool(source.found(_RUNS_PROGRAMS)),
@@ -112,15 +112,17 @@ def _read_shell(text: str) -> tuple[EnvSetting, ...]:
     return read_shell(text)
 
 
-def _timings(trace: Trace) -> Iterator[Timing]:
+def _timings(program: Program) -> Iterator[Timing]:
     """Yield every call that reads a clock or runs a benchmark."""
-    names = Names(trace.module, trace.imports)
-    for call in trace.calls():
-        full = names.full_name(call.func)
+    for full, call in program.calls():
         if full in _MEASURES:
-            yield Timing(span=trace.lowering.span(call), text=full)
-        elif full in GPU_EVENTS and ("enable_timing", Const(True)) in call.keywords:
-            yield Timing(span=trace.lowering.span(call), text=f"{full}(enable_timing=True)")
+            yield Timing(span=program.source.span(call), text=full)
+        elif full in GPU_EVENTS and any(_is_set(keyword) for keyword in call.keywords):
+            yield Timing(span=program.source.span(call), text=f"{full}(enable_timing=True)")
+
+
+def _is_set(keyword: ast.keyword) -> bool:
+    return keyword.arg == "enable_timing" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
 
 
 def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:

@@ -17,7 +17,6 @@ from triton_doctor.plan import (
     DropListed,
     DropParameter,
     DropStatement,
-    GiveArgument,
     NameArgument,
     RenameString,
     Replace,
@@ -83,8 +82,6 @@ class Editor:
                 argument = tree.argument(tree.at(cst.Call, call), span)
                 start, _ = tree.bounds(argument)
                 yield Edit(start, start, f"{name}=")
-            case GiveArgument(_, call, given):
-                yield self._given(tree.at(cst.Call, call), given)
             case Replace(_, call, span, wanted):
                 argument = tree.argument(tree.at(cst.Call, call), span)
                 start, end = tree.bounds(argument)

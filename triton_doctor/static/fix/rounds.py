@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A fix may enable another, such as the removal of an unused directive. More rounds than this are a cycle.
 _MOST_ROUNDS = 10
 # Rules whose fixes for one parameter conflict.
-_OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD203", "TRD204"})
+_OF_A_PARAMETER = frozenset({"TRD201", "TRD202", "TRD204"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

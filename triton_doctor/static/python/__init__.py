@@ -1,7 +1,6 @@
 """Python text to the intermediate representation: modules, functions, kernels and expressions.
 
-In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tree; for a file that may set environment
-variables also a `Trace`.
+In: the bytes of one file. Out: a `Module`, plain values that hold no syntax tree.
 
 - An **expression** (`ir.Expr`) keeps the part of Python's syntax that decides how often a value changes. Everything
   else is `Opaque`.
@@ -11,8 +10,6 @@ variables also a `Trace`.
 - A **launch** is `kernel[grid](arguments)`.
 - The **order** of an event in its function, and the **branch arms** around it, determine the bindings that reach it:
   `reaching_definitions`.
-- A **step** is one evaluation or assignment of a program, with all conditions, loops and `with` blocks around it. A
-  `Trace` has the steps of a whole file, with the span of every expression.
 
 Example: in a module that holds
 
@@ -35,7 +32,6 @@ Files, in reading order:
 - `launch_texts`: which texts may hold a launch.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
 - `plain_parameters`, `steering`, `unrolled_loops`: further uses, computed only for fixes and remedies.
-- `trace`, `step`, `located`: the steps of a program.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.
 - `moved_lines`: edits that only move lines. `clocks`: calls that measure time.
 - `unreadable`: files that do not parse, TRD900.

@@ -34,7 +34,7 @@ from triton_doctor.static.python.lower import Lowering, annotation_word
 from triton_doctor.static.python.packed_rows import packed_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from triton_doctor.static.sources.source_text import SourceText
 
@@ -51,7 +51,6 @@ class Body:
         """Start empty: `read` the statements, then call `contents`."""
         self._source = source
         self._lowering = Lowering(self._on_call, self._bind)
-        self._evaluate: Callable[[ast.expr], Expr] = self._lowering.lower
         self._order = 0
         self._branches = 0
         self._left = 0
@@ -102,10 +101,10 @@ class Body:
 
     def release(self) -> None:
         """Break the reference cycle with the lowering, which would keep the syntax tree in memory."""
-        del self._lowering, self._evaluate, self._flags
+        del self._lowering, self._flags
 
     def _statement(self, node: ast.stmt) -> None:
-        lower = self._evaluate
+        lower = self._lowering.lower
         match node:
             case ast.Assign(targets=targets, value=value):
                 lowered = lower(value)
@@ -175,7 +174,7 @@ class Body:
         branch, outer = self._branches, self._arms
         if test is not None:
             leaves = isinstance(body[-1], ast.Raise | ast.Return)
-            self._tests[branch] = BranchTest(self._evaluate(test), self._order, outer, leaves)
+            self._tests[branch] = BranchTest(self._lowering.lower(test), self._order, outer, leaves)
         for side, statements in enumerate((body, orelse)):
             if statements:
                 holds = side == 0

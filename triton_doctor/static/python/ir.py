@@ -134,13 +134,9 @@ class IterItem(NamedTuple):
 
 
 class Opaque(NamedTuple):
-    """Syntax that is not followed; `what` names it.
-
-    `parts` are the expressions in it. They are only filled in a `Trace`, which reads all of a module.
-    """
+    """Syntax that is not followed; `what` names it."""
 
     what: str
-    parts: tuple[Expr, ...] = ()
 
 
 Expr: TypeAlias = (
@@ -196,7 +192,6 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     BinaryOp: lambda expr: expr.operands,
     Compare: lambda expr: expr.operands,
     TupleExpr: lambda expr: expr.items,
-    Opaque: lambda expr: expr.parts,
     Conditional: lambda expr: expr.options if expr.test is None else (expr.test, *expr.options),
     DictExpr: lambda expr: tuple(part for item in expr.items for part in item if part is not None),
     Lambda: lambda expr: (expr.body,),

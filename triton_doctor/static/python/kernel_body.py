@@ -46,7 +46,6 @@ class _UseReader:
         self._loop_depth = 0
         self._block_reads: dict[str, int] = {}
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
-        self._blind: dict[str, int] = {}
         self._bound: set[str] = set()
         self._aranges: list[tuple[ast.Call, bool]] = []
         self._branches = 0
@@ -135,7 +134,6 @@ class _UseReader:
                 self._branch(node)
             elif kind is not ast.Constant and node is not None:
                 if kind is ast.Compare:
-                    self._blindly(node.left, *node.comparators)
                     self._bound_offsets(node)
                 for name in reversed(FIELDS[kind]):
                     child = getattr(node, name)
@@ -149,7 +147,6 @@ class _UseReader:
 
     def _branch(self, node: ast.If | ast.IfExp) -> None:
         before = self._run_time_reads
-        self._test(node.test)
         self.visit(node.test)
         is_known = self._run_time_reads == before
         begin = self._names.mark()
@@ -191,8 +188,6 @@ class _UseReader:
         for loop in self._loops:
             step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
             self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
-        for _, _, name in self._passes:
-            self._blind[name] = self._blind.get(name, 0) + 1
         reads = Counter(self._names.loaded)
         reads.update(self._names.bound)
         read = {name: reads[name] for name in self._params if name in reads}
@@ -206,27 +201,10 @@ class _UseReader:
             bounds=frozenset(self._bounds),
             passes=tuple(self._passes),
             passes_at_run_time=frozenset(self._passes_at_run_time),
-            computed=frozenset(name for name, times in read.items() if times > self._blind.get(name, 0)),
             outer=frozenset(self._names.loaded) - self._params - self._bound,
             aranges=tuple(read_aranges(aranges, source)),
             span=source.span(node),
         )
-
-    def _test(self, test: ast.expr) -> None:
-        """Record the names whose truth a branch tests."""
-        if type(test) is ast.BoolOp:
-            for value in test.values:
-                self._test(value)
-        elif type(test) is ast.UnaryOp and type(test.op) is ast.Not:
-            self._test(test.operand)
-        else:
-            self._blindly(test)
-
-    def _blindly(self, *values: ast.expr) -> None:
-        """Record reads that give the same result for 1, 1.0 and True."""
-        for value in values:
-            if type(value) is ast.Name and value.id in self._params:
-                self._blind[value.id] = self._blind.get(value.id, 0) + 1
 
     def _bound_offsets(self, test: ast.Compare) -> None:
         """Record `n` of `offs_m[:, None] < n`: a parameter that bounds offsets."""

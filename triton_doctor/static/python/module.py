@@ -81,8 +81,8 @@ class BodyUses(NamedTuple):
     as the size of a block and nowhere else. `read` are read at all. `walked` are looped over. `replaced` are
     overwritten, in some branch, with a loaded value. `bounds` bound offsets: `offs < n`. `passes` are calls of other
     jit functions: (callee, position or keyword, name passed), those `passes_at_run_time` of what only the run decides.
-    `computed` have uses beyond being tested, compared and passed on. `outer` are read but not bound in the body.
-    `aranges` are the calls of `arange` with literals and parameters only. `span` includes the header.
+    `outer` are read but not bound in the body. `aranges` are the calls of `arange` with literals and parameters only.
+    `span` includes the header.
     """
 
     needed: Mapping[str, str]
@@ -93,7 +93,6 @@ class BodyUses(NamedTuple):
     bounds: frozenset[str]
     passes: tuple[tuple[str, int | str, str], ...]
     passes_at_run_time: frozenset[tuple[str, int | str, str]]
-    computed: frozenset[str]
     outer: frozenset[str]
     aranges: tuple[Arange, ...]
     span: Span

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Location
-from triton_doctor.plan import DropArgument, DropListed, GiveArgument, NameArgument, Replace
+from triton_doctor.plan import DropArgument, DropListed, NameArgument, Replace
 from triton_doctor.static.python.pieces import lines_of, parse
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class MovedLines(NamedTuple):
         return replace(plan, changes=changes)
 
     def _change(self, change: Change) -> Change:
-        if isinstance(change, GiveArgument | DropListed):
+        if isinstance(change, DropListed):
             return replace(change, call=self._span(change.call))
         if isinstance(change, DropArgument | NameArgument | Replace):
             return replace(change, call=self._span(change.call), span=self._span(change.span))

@@ -27,7 +27,6 @@ from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
 from triton_doctor.static.python.outline import outline
 from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
-from triton_doctor.static.python.trace import Trace
 from triton_doctor.static.python.wrapped_later import tuned_by_call, wrapped_by_jit
 from triton_doctor.static.sources.source_text import SourceText
 
@@ -49,15 +48,10 @@ def read_module(path: str, source: bytes) -> Module:
     return _read_tree(path, parse(source), SourceText(source))
 
 
-def read_with_trace(path: str, source: bytes) -> tuple[Module, Trace]:
-    """Return the module and its trace. Raises as `read_module` does."""
+def read_with_tree(path: str, source: bytes) -> tuple[Module, ast.Module]:
+    """Return the module and its syntax tree. Raises as `read_module` does."""
     tree = parse(source)
-    return _read_tree(path, tree, SourceText(source)), Trace(tree, SourceText(source))
-
-
-def read_trace(source: bytes) -> Trace:
-    """Return only the trace. Raises as `read_module` does."""
-    return Trace(parse(source), SourceText(source))
+    return _read_tree(path, tree, SourceText(source)), tree
 
 
 def _read_tree(path: str, tree: ast.Module, text: SourceText) -> Module:

@@ -22,24 +22,14 @@ if TYPE_CHECKING:
 # Matched against the file's name, in this order; the first match counts.
 _KINDS = (
     (re.compile(r"(?i:(?:.*\.)?(?:docker|container)file(?:[.\-_](?!dockerignore$).*)?)"), "dockerfile"),
-    (re.compile(r"(?:docker-)?compose.*\.ya?ml", re.IGNORECASE), "compose"),
     (re.compile(r".*\.ya?ml(?:\.(?:j2|jinja2?|tpl|tmpl))?", re.IGNORECASE), "yaml"),
     (re.compile(r"(?:.*\.)?env(?:\..*)?|.*\.env|\.flaskenv"), "dotenv"),
     (re.compile(r".*\.(?:sh|bash|zsh|ksh|csh|tcsh|fish|sbatch|slurm|pbs|lsf|job|command|envrc)|\.envrc"
                 r"|\.?(?:bash|zsh)(?:rc|_profile|env)|\.profile"), "shell"),
-    (re.compile(r".*\.ps[md]?1", re.IGNORECASE), "powershell"),
-    (re.compile(r".*\.(?:bat|cmd)", re.IGNORECASE), "batch"),
-    (re.compile(r"Procfile(?:\..*)?"), "procfile"),
-    (re.compile(r".*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"), "unit"),
-    (re.compile(r"Jenkinsfile.*|.*\.(?:jenkinsfile|groovy)", re.IGNORECASE), "jenkins"),
-    (re.compile(r"tox\.ini"), "tox"),
-    (re.compile(r"pytest\.ini|\.pytest\.ini"), "pytest"),
-    (re.compile(r"setup\.cfg"), "setup.cfg"),
-    (re.compile(r".*\.(?:ini|cfg)"), "ini"),
     (re.compile(r".*\.toml"), "toml"),
-    (re.compile(r"(?:GNU)?[Mm]akefile(?:\..*)?|.*\.(?:mk|mak|make)"), "make"),
-    (re.compile(r"\.?justfile|.*\.just", re.IGNORECASE), "just"),
-    (re.compile(r"(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json|\.devcontainer\.json"), "json"),
+    (re.compile(r".*\.(?:ps[md]?1|bat|cmd|ini|cfg|mk|mak|make|just|jenkinsfile|groovy)|(?:Proc|Jenkins|\.?just)file.*"
+                r"|(?:GNU)?makefile(?:\..*)?|.*\.(?:service|conf)(?:\.(?:j2|jinja2?|in|tpl|tmpl))?"
+                r"|\.?(?:devcontainer|launch|tasks|settings|kernel|runtime[_-]env)\.json", re.IGNORECASE), "unparsed"),
 )  # fmt: skip
 
 _LOG = logging.getLogger(__name__)
@@ -49,7 +39,7 @@ EXCLUDED = frozenset(
     {
         *(".git", ".hg", ".svn", ".bzr", ".venv", "venv", ".tox", ".nox", ".eggs", ".direnv", ".pixi"),
         *("node_modules", "__pycache__", "__pypackages__", "site-packages", "build", "dist", "_build", "buck-out"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints", ".triton_doctor_cache"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints"),
     }
 )
 

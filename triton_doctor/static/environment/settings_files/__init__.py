@@ -8,16 +8,14 @@ Example: `read_shell("export TRITON_INTERPRET=1")` returns `(EnvSetting("TRITON_
 
 Files, in reading order:
 
-- `watched`: what readers share: names of interest, quotes, folders that do not last.
-- `braces`: conditions over lines, for languages with braces.
 - `shell`: shell text, the core of most readers: pipelines, groups, here-documents.
 - `shell_words`: the lexer: words, operators, substitutions.
 - `shell_commands`: one command: assignments, `export`, `env`, nested commands.
 - `shell_options`: options that pass variables on: `docker run -e X=1`.
 - `shell_guards`: conditions: `if`, `&&`, `||`.
 - `shell_printed`: settings printed to a file of variables: `echo X=1 >> $GITHUB_ENV`.
-- `dockerfile`, `make`, `jenkins`, `units`: files that contain shell commands.
-- `yaml`, `yaml_mounts`: compose files, workflows, manifests; folders mounted into containers.
-- `toml`, `ini`: project files and test runners.
-- `windows`: PowerShell and batch files.
+- `dockerfile`: contains shell commands.
+- `yaml`: compose files, workflows, manifests; folders mounted into containers.
+- `toml`: project files and test runners.
+- `unparsed`: a text search in every other kind of file.
 """

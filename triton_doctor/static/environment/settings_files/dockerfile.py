@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.setting import SCRATCH, EnvSetting, Fleeting, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.static.environment.settings_files.shell_words import Lexer, Word
-from triton_doctor.static.environment.settings_files.watched import SCRATCH, is_watched
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:

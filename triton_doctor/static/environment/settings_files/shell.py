@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.environment.python_code.settings import read_program
+from triton_doctor.static.environment.python_code.program import Program
 from triton_doctor.static.environment.settings_files.shell_commands import Commands
 from triton_doctor.static.environment.settings_files.shell_guards import Guards
 from triton_doctor.static.environment.settings_files.shell_printed import (
@@ -18,8 +18,8 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
     read_printed,
 )
 from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Operator, Word, program
-from triton_doctor.static.environment.settings_files.windows import read_powershell
-from triton_doctor.static.python.parse import read_trace
+from triton_doctor.static.python.pieces import parse
+from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
     from triton_doctor.static.environment.setting import EnvSetting
@@ -32,16 +32,17 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
     """Return the settings that the commands of `text` make; it begins at `line` and `column` of its file."""
     if depth == 0 or not text.strip():
         return ()
-    return (*_Shell(text, line, column, depth).settings(), *read_powershell(text, line, column))
+    return tuple(_Shell(text, line, column, depth).settings())
 
 
 def _read_python(text: str) -> tuple[EnvSetting, ...]:
     """Return the settings of the Python program `text`, at its own line numbers; none if it does not parse."""
+    source = text.encode("utf-8", "replace")
     try:
-        trace = with_own_stack(read_trace, text.encode("utf-8", "replace"))
+        tree = with_own_stack(parse, source)
+        return Program(tree, SourceText(source)).settings(read_shell)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    return read_program(trace, read_shell)
 
 
 class _Shell:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.setting import EnvSetting, Fleeting, is_watched
 from triton_doctor.static.environment.settings_files.shell_options import HandedOn
 from triton_doctor.static.environment.settings_files.shell_printed import (
     Printed,
@@ -16,7 +16,6 @@ from triton_doctor.static.environment.settings_files.shell_printed import (
     read_printed,
 )
 from triton_doctor.static.environment.settings_files.shell_words import ASSIGNMENT, pair, split
-from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

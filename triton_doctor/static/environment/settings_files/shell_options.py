@@ -6,9 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.setting import SCRATCH, EnvSetting, Fleeting
 from triton_doctor.static.environment.settings_files.shell_words import ASSIGNMENT, program
-from triton_doctor.static.environment.settings_files.watched import SCRATCH
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import EnvSetting
-from triton_doctor.static.environment.settings_files.watched import is_watched
+from triton_doctor.static.environment.setting import EnvSetting, is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.settings_files.watched import fleeting_folder
+from triton_doctor.static.environment.setting import fleeting_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

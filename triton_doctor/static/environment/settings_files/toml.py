@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.finding import Span
 from triton_doctor.nesting import with_own_stack
-from triton_doctor.static.environment.setting import EnvSetting
-from triton_doctor.static.environment.settings_files.ini import read_ini
+from triton_doctor.static.environment.setting import EnvSetting, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
-from triton_doctor.static.environment.settings_files.watched import is_watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,26 +31,23 @@ def read_toml(text: str) -> tuple[EnvSetting, ...]:
     lines = text.split("\n")
     used: set[tuple[int, int]] = set()
     placed = []
-    for setting in _walk(data, (), text):
+    for setting in _walk(data, ()):
         span = _position(setting, lines, used)
         placed.append(setting if span is None else replace(setting, span=span))
     return tuple(sorted(placed, key=lambda setting: setting.span))
 
 
-def _walk(data: Any, keys: tuple[str, ...], text: str) -> Iterator[EnvSetting]:
+def _walk(data: Any, keys: tuple[str, ...]) -> Iterator[EnvSetting]:
     if isinstance(data, dict):
         for key, value in data.items():
             if is_watched(key) and not isinstance(value, list):
                 given = value.get("value", value.get("default")) if isinstance(value, dict) else value
                 yield _setting(key, given)
-            elif key == "legacy_tox_ini" and isinstance(value, str):
-                before = text[: max(0, text.find(value[:40].strip() or value))].count("\n")
-                yield from read_ini(value, before + 1)
             else:
-                yield from _walk(value, (*keys, key), text)
+                yield from _walk(value, (*keys, key))
     elif isinstance(data, list):
         for item in data:
-            yield from _walk(item, keys, text)
+            yield from _walk(item, keys)
     elif isinstance(data, str) and keys:
         if any(_VARIABLES.fullmatch(key) for key in keys[-2:]):
             for part in re.split(r"[\s,]+(?=[A-Za-z_:]+=)", data):

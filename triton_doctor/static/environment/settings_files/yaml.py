@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import yaml
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting
+from triton_doctor.static.environment.setting import EnvSetting, Fleeting, fleeting_folder, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
-from triton_doctor.static.environment.settings_files.watched import fleeting_folder, is_watched
-from triton_doctor.static.environment.settings_files.yaml_mounts import lost_with_container, read_mounts
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -29,35 +27,8 @@ _NO_SETTINGS = frozenset(
     {"matrix", "inputs", "outputs", "secrets", "parameters", "on", "needs", "strategy", "labels", "annotations"}
 )
 _COMMANDS = frozenset(
-    [
-        "run",
-        "script",
-        "before_script",
-        "after_script",
-        "command",
-        "commands",
-        "cmd",
-        "args",
-        "entrypoint",
-        "test",
-        "steps",
-        "pre-commands",
-        "post-commands",
-        "install",
-        "before_install",
-        "build_script",
-        "test_script",
-        "setup",
-        "deploy",
-        "exec",
-        "shell",
-        "bash",
-        "pwsh",
-        "tasks",
-        "prepare",
-        "cmds",
-        "sh",
-    ]
+    "run script before_script after_script command commands cmd args entrypoint test steps pre-commands post-commands "
+    "install before_install build_script test_script setup deploy exec shell bash pwsh tasks prepare cmds sh".split()
 )
 # A condition on a job or step that a user has to switch on.
 _SWITCH = re.compile(r"\binputs\.|\bvars\.|\benv\.|debug|\$\w", re.IGNORECASE)
@@ -109,7 +80,7 @@ class _Document:
             return
         match node:
             case yaml.MappingNode():
-                self._mapping(node, keys, [*mounts, *read_mounts(node)])
+                self._mapping(node, keys, [*mounts, *_read_mounts(node)])
             case yaml.SequenceNode():
                 is_exec_form = bool(node.flow_style) and self._is_command(keys)
                 for child in node.value:
@@ -216,7 +187,7 @@ class _Document:
     def _add(self, name: str, value: yaml.ScalarNode, node: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
         text, fleeting = _resolved(value)
         if name in CACHE_FOLDERS and text and fleeting is None:
-            fleeting = lost_with_container(text, mounts)
+            fleeting = _lost_with_container(text, mounts)
         span = _span(node)
         if (
             node.end_mark.line == value.end_mark.line
@@ -267,10 +238,29 @@ def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
     return None, fleeting
 
 
-def read_json(text: str) -> tuple[EnvSetting, ...]:
-    """Return the settings of `text`. JSON is YAML, except for tabs and the comments that editors allow."""
-    lines = []
-    for line in text.replace("\t", " ").split("\n"):
-        stripped = line.lstrip()
-        lines.append("" if stripped.startswith("//") else line)
-    return read_yaml("\n".join(lines))
+def _read_mounts(node: yaml.MappingNode) -> Iterator[tuple[str, bool]]:
+    """Yield the folders mounted into a container, and whether they outlive it."""
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.SequenceNode):
+            continue
+        if key.value in {"volumes", "volumeMounts", "tmpfs"}:
+            for item in value.value:
+                if isinstance(item, yaml.ScalarNode):
+                    parts = item.value.split(":")
+                    yield parts[1] if len(parts) > 1 else parts[0], key.value != "tmpfs"
+                elif isinstance(item, yaml.MappingNode):
+                    fields = {one.value: its.value for one, its in item.value if isinstance(one, yaml.ScalarNode)}
+                    target = fields.get("target") or fields.get("mountPath")
+                    if isinstance(target, str):
+                        yield target, fields.get("type") != "tmpfs"
+
+
+def _lost_with_container(folder: str, mounts: list[tuple[str, bool]]) -> Fleeting | None:
+    """Return why `folder` is lost with the container; None if it is kept or if that is not known."""
+    for mount, kept in mounts:
+        target = mount.rstrip("/")
+        if folder == target or folder.startswith(f"{target}/"):
+            return None if kept else Fleeting(why="on a memory file system, which is gone when the container is")
+    if mounts and folder.startswith("/"):
+        return Fleeting(why="on none of the container's volumes, so it is gone when the container is", certain=False)
+    return None

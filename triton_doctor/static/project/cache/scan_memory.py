@@ -8,8 +8,8 @@ from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, Cached
 from triton_doctor.static.project.database.kept_modules import KeptModules
 
 if TYPE_CHECKING:
-    from triton_doctor.static.project.cache.folder import CacheStore
     from triton_doctor.static.project.cache.scan_cache import ScanCache
+    from triton_doctor.static.project.cache.store import CacheStore
 
 # After an edit, an editor reads mostly the modules of the previous edit.
 _MOST_MODULES = 256

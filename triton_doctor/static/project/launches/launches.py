@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.launches.argument_positions import cannot_bind, match_positions
-from triton_doctor.static.project.limits import MOST_DEPTH, MOST_NAMES
+from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, Name, Star, TupleExpr
-from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Argument
     from triton_doctor.static.python.ir import Expr
+    from triton_doctor.static.python.module import Kernel
 
 
 @cached_in_scan(most=1)
@@ -88,22 +88,6 @@ def _displayed_count(starred: Expr) -> int | None:
 def hides_arguments(launch: LinkedLaunch) -> bool:
     """Return whether a starred list or table gives arguments that are not spelled out."""
     return any(argument.name == "**" or isinstance(argument.value, Star) for argument in launch.launch.arguments)
-
-
-def computes_with(project: Project, kernel: Kernel, name: str, depth: int = MOST_DEPTH) -> bool:
-    """Return whether the kernel, or a jit function it passes `name` to, does more with it than test and compare."""
-    if name in kernel.uses.computed:
-        return True
-    module = project.modules.get(kernel.path)
-    if depth == 0 or module is None:
-        return False
-    for callee, target, passed in kernel.uses.passes:
-        found = project.names.defined(module, callee) if passed == name else None
-        if isinstance(found, Kernel):
-            own = found.params[target].name if isinstance(target, int) and target < len(found.params) else str(target)
-            if computes_with(project, found, own, depth - 1):
-                return True
-    return False
 
 
 def origin_of(launch: LinkedLaunch, expr: Expr) -> Expr:

@@ -38,15 +38,7 @@ LAUNCH_OPTIONS: Mapping[str, Mapping[str, object]] = MappingProxyType(
 CONFIG_PARAMETERS = ("kwargs", "num_warps", "num_stages", "num_ctas")
 
 
-def is_default(option: str, value: object, backend: str | None = None) -> bool:
-    """Return whether `option=value` is the same as omitting `option`: on `backend`, or on any backend if None."""
-    defaults = LAUNCH_OPTIONS.get(option, {})
-    backends = defaults.keys() if backend is None else defaults.keys() & {backend}
+def is_default(option: str, value: object) -> bool:
+    """Return whether `option=value` is the same as omitting `option` on some backend."""
     # None is passed over (`parse_options` of both backends).
-    return value is None or any(defaults[one] == value for one in backends)
-
-
-def is_alike_everywhere(option: str) -> bool:
-    """Return whether omitting `option` means the same on every backend."""
-    defaults = LAUNCH_OPTIONS[option]
-    return defaults.keys() == {NVIDIA, AMD} and len(set(defaults.values())) == 1
+    return value is None or any(value == default for default in LAUNCH_OPTIONS.get(option, {}).values())
