@@ -31,14 +31,10 @@ def entry_with(folder: Path, name: str, data: bytes) -> Path:
         pytest.param("add.cubin", b"", "add.cubin is empty", id="an empty binary"),
         pytest.param("add.ttir", b"", "add.ttir is empty", id="empty code"),
         pytest.param("add.json", b'{"hash": "0', "add.json is cut or damaged", id="cut metadata"),
-        pytest.param(
-            "__grp__add.json", b"{}", "__grp__add.json is damaged: it names no files", id="no group"
-        ),
+        pytest.param("__grp__add.json", b"{}", "__grp__add.json is damaged: it names no files", id="no group"),
         pytest.param("add.cubin", LIBRARY[:5000], "add.cubin is cut: it has 5,000 bytes", id="a cut binary"),
         pytest.param("add.cubin", b"\x7fEL", "add.cubin is cut: it has 3 bytes", id="three bytes"),
-        pytest.param(
-            "x.so", LIBRARY.replace(b"libssl.so", b"libxyz.so"), "needs libxyz.so", id="a library gone"
-        ),
+        pytest.param("x.so", LIBRARY.replace(b"libssl.so", b"libxyz.so"), "needs libxyz.so", id="a library gone"),
         pytest.param("x.so", LIBRARY, None, id="libraries that are there"),
         pytest.param("lock", b"", None, id="a lock"),
     ],

@@ -64,7 +64,7 @@ def _is_cut(data: bytes) -> bool:
     (program_at,), (section_at,) = struct.unpack_from("<Q", data, 32), struct.unpack_from("<Q", data, 40)
     program_size, programs, section_size, sections = struct.unpack_from("<4H", data, 54)
     ends = (program_at + program_size * programs, section_at + section_size * sections)
-    return max(ends) > len(data)
+    return bool(max(ends) > len(data))
 
 
 def _missing_libraries(data: bytes, loader_cache: Path) -> list[str]:
