@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project.database import visibility
+from triton_doctor.static.project.names import unscanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,7 +227,7 @@ def test_excluded_folder_is_searched_for_the_kernel(write: Write, doctor: Doctor
 def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visibility, "MOST_FILES", 2)
+    monkeypatch.setattr(unscanned, "MOST_FILES", 2)
     path = write("ops.py", OPS)
     for number in range(4):
         write(f"old/{number}.py", "")
@@ -236,15 +236,15 @@ def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
     outcome = doctor("check", "--fix", "--fail-on", "info", "--no-cache", ".")
 
     assert path.read_text() == OPS
-    assert "files that were not checked" in outcome.err
+    assert "files that are no Python" in outcome.err
 
 
 def test_each_file_is_searched_once_however_many_kernels_there_are(
     write: Write, fixed: Fix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    read = visibility.read_regular_file
-    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = unscanned.read_regular_file
+    monkeypatch.setattr(unscanned, "read_regular_file", lambda *given: opened.append(str(given[0])) or read(*given))
     for number in range(5):
         write(f"old/{number}.py", "import ops\n")
     write(".gitignore", "old/\n")
@@ -252,7 +252,7 @@ def test_each_file_is_searched_once_however_many_kernels_there_are(
     done = fixed({f"ops{number}.py": OPS for number in range(20)})
 
     assert len(done.made) == 20
-    assert len(opened) == len(set(opened)) == 5
+    assert len(opened) == len(set(opened)) == 6  # with .gitignore
 
 
 def test_package_unpacked_beside_another_has_nothing_to_do_with_it(
@@ -272,8 +272,8 @@ def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     opened: list[str] = []
-    read = visibility.read_regular_file
-    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = unscanned.read_regular_file
+    monkeypatch.setattr(unscanned, "read_regular_file", lambda *given: opened.append(str(given[0])) or read(*given))
     write("elsewhere/readme.txt", "")
     for name in ("one", "two"):
         write(f"packages/{name}/ops.py", OPS)
@@ -285,4 +285,5 @@ def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
 
     doctor("check", "--no-cache", *(str(folder / "packages" / name) for name in ("one", "two")))
 
-    assert sorted(opened) == [(folder / f"packages/{name}/old/left.py").as_posix() for name in ("one", "two")]
+    found = (".gitignore", "old/left.py")
+    assert sorted(opened) == [(folder / "packages" / one / two).as_posix() for one in ("one", "two") for two in found]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span, Step
 from triton_doctor.plan import Change, Plan, Replace, Safety
-from triton_doctor.static.project.calls.surroundings import is_seen_whole, launches, subject
+from triton_doctor.static.project.calls.surroundings import are_spelled_out, launches, subject
 from triton_doctor.static.project.launches.launches import computes_with, hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.rules.registry import Rule
@@ -117,7 +117,7 @@ def _written(given: _WrittenNumber, path: str) -> str:
 def plan(project: Project, finding: Finding) -> Plan | None:
     """Return a plan that gives all numbers at its launches one type: bool, int or float."""
     found = subject(project, finding)
-    if found is None or not is_seen_whole(project, found[0]):
+    if found is None or not are_spelled_out(project, found[0]):
         return None
     kernel, param = found
     given = []
@@ -140,7 +140,6 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         safety=Safety.UNSAFE,
         title=f"give `{param.name}` of `{kernel.name}` as {wanted.__name__} at every launch",
         changes=tuple(changes),
-        rests_on=kernel.path,
     )
 
 
