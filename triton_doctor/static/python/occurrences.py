@@ -73,7 +73,12 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
             if node is not None and name in (getattr(node, part, None) for part in ("id", "attr", "arg", "name")):
                 found.append(tree.occurrence(node))
             else:
-                is_binding = before in ("def", "class", "as") or first in ("import", "from", "global", "nonlocal")
+                is_binding = before in ("def", "class", "as", "case") or first in (
+                    "import",
+                    "from",
+                    "global",
+                    "nonlocal",
+                )
                 found.append(Occurrence(Kind.BINDING if is_binding else Kind.OTHER, line))
         elif token.type not in (tokenize.NAME, tokenize.ENCODING) and word.search(text):
             is_prose = (
@@ -129,7 +134,6 @@ class Bindings:
         self.at_start: dict[tuple[int, int], ast.AST] = {}
         self.at_end: dict[tuple[int, int], ast.AST] = {}
         self.renames: defaultdict[str, set[str]] = defaultdict(set)
-        self.nodes: list[tuple[ast.AST, Scope]] = []
         self._source = source
         self._scopes: dict[ast.AST, Scope] = {}
         top = Scope(None, "")
@@ -137,7 +141,6 @@ class Bindings:
         pending: list[tuple[ast.AST, Scope]] = [(parse(data), top)]
         while pending:
             node, scope = pending.pop()
-            self.nodes.append((node, scope))
             self._add(node, scope)
             inner = _opened(node, scope)
             if inner is not scope:
@@ -165,11 +168,6 @@ class Bindings:
         scope = self._scope(node).find(first)
         return Occurrence(Kind.USE, span.end_line, start, dotted, scope.prefix, tuple(scope.bindings.get(first, ())))
 
-    def of(self, node: ast.expr) -> tuple[Import | None, ...]:
-        """Return the bindings of the first part of the dotted name at `node`."""
-        first = (dotted_name(node) or "").partition(".")[0]
-        return tuple(self._scope(node).find(first).bindings.get(first, ()))
-
     def _scope(self, node: ast.expr) -> Scope:
         while isinstance(node, ast.Attribute):
             node = node.value
@@ -188,7 +186,7 @@ class Bindings:
                 self.at_end[span.end_line, span.end_column] = node
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 scope.bindings[name].append(None)
-            case ast.arg(arg=name) | ast.MatchAs(pattern=None, name=str(name)):
+            case ast.arg(arg=name):
                 scope.bindings[name].append(None)
                 self._place(node)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
@@ -213,7 +211,7 @@ class Bindings:
             case _:
                 pass
 
-    def _place(self, node: ast.expr | ast.arg | ast.pattern) -> None:
+    def _place(self, node: ast.Name | ast.arg) -> None:
         span = self._source.span(node)
         self.at_start[span.line, span.column] = node
 

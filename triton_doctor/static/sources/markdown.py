@@ -6,7 +6,7 @@ import re
 
 # What may stand before a fence: a quotation, an item of a list.
 _FENCE = re.compile(rb"^[ \t>*+\-\d.)]*(`{3,}|~{3,})([^\n]*)$")
-_SPAN = re.compile(rb"(`+)([^`](?:.*?[^`])?)\1(?!`)", re.DOTALL)
+_SPAN = re.compile(rb"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _DOTTED = re.compile(rb"\s*[\w.]+(?:\(\))?\s*")
 _INDENTED = re.compile(rb"^(?: {4}|\t| {1,3}\t)")
 _HTML = re.compile(rb"<(pre|code|script)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)

@@ -1,17 +1,66 @@
-"""Whether a text has a name: as it is, in other characters that Python reads alike, or spelled by escapes."""
+"""Whether a text has a name: as it is, in other characters that Python reads alike, spelled by escapes, or computed."""
 
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from collections import Counter
 
 from triton_doctor.scan_caches import cached_in_scan
 
-# Escapes of letters, digits and the underscore in Python, JSON and shells, and a continued line within a word.
+# Escapes in Python, JSON and shells, and a continued line within a word.
 _ESCAPE = re.compile(
-    rb"\\(?:x([3-7][0-9A-Fa-f])|u00([3-7][0-9A-Fa-f])|U000000([3-7][0-9A-Fa-f])|(06[0-7]|07[01]|1[0-7]{2})"
+    rb"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([01][0-7]{2})"
     rb"|N\{([A-Z0-9 ]+)\}|(?<=\w\\)\r?\n(?=\w))"
 )
+
+# A member of a module is looked up by a name that is not written out, or by one that is the name of its module too.
+_LOOKS_UP = re.compile(
+    rb"\b(?:getattr|attrgetter|resolve_name|locate)\s*\((?!\s*(?:self|cls)\b)(?!\s*[\w.]+\s*,\s*([\"'])\w+\1\s*[,)])"
+    rb"|\b(?:globals|locals|vars|getmembers|import_module|__import__|eval|exec)\s*\(|__dict__|\bsys\.modules\b"
+)
+# What may stand between two literals of one text, and what a text has in place of a part that is computed.
+_BETWEEN, _IN_LIST = (
+    re.compile(rf"""(['"])(?:[\s+\\{more}]*[\s+\\{more}][rRuUbBfF]{{0,2}}|[rRuUbBfF]{{0,2}})['"]""")
+    for more in ("()", "(),")
+)
+_PLACEHOLDER = re.compile(r"\{[^{}\n]*\}|%(?:\(\w+\))?[-0-9]*[sdr]")
+_BEFORE = re.compile(r"""(?<=[\w)\]])\s*\+\s*[rRfF]?(['"])""")
+_AFTER = re.compile(r"""(['"])\s*\+\s*(?=[\w(])""")
+_LITERAL = re.compile(r"""(['"])((?:(?!\1)[^\\\n]|\\.)*)\1""")
+
+
+def looks_up(data: bytes) -> bool:
+    """Return whether the text `data` may look up members by names that it does not spell."""
+    return _LOOKS_UP.search(data) is not None
+
+
+@cached_in_scan()
+def _computed_words(data: bytes) -> frozenset[str]:
+    """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
+    text = _PLACEHOLDER.sub("\0", _normal(_without_escapes(data) or data))
+    written = _words_in_literals(text.replace("\0", " "))
+    joined = (_AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", one.sub("", text))) for one in (_BETWEEN, _IN_LIST))
+    return frozenset(word for one in joined for word in _words_in_literals(one) - written)
+
+
+def without_quoting(data: bytes) -> bytes:
+    """Return a text in JSON or a shell without the marks that quote quotes there."""
+    return data.replace(b"'\"'\"'", b"'").replace(b'\\"', b'"').replace(b"\\\\", b"\\")
+
+
+def _words_in_literals(text: str) -> Counter[str]:
+    return Counter(word for found in _LITERAL.finditer(text) for word in re.findall(r"[\w\0]+", found[2]))
+
+
+def may_compute(data: bytes, name: str) -> bool:
+    """Return whether a text in `data` may be `name` once its parts are joined. A part that is not known is any text."""
+    for word in _computed_words(data):
+        is_open = "\0" in word and any(map(str.isalnum, word))
+        if word == name or (is_open and re.fullmatch(".*".join(map(re.escape, word.split("\0"))), name)):
+            return True
+    return False
 
 
 def may_hold(data: bytes, name: str) -> bool:
@@ -45,9 +94,8 @@ def _resolved(escape: re.Match[bytes]) -> bytes:
             return unicodedata.lookup(named.decode()).encode()
         except KeyError:
             return escape[0]
-    if octal is not None:
-        return bytes([int(octal, 8)])
-    return bytes([int(next((code for code in codes if code is not None), b"0"), 16)]) if any(codes) else b""
+    code = int(octal, 8) if octal is not None else int(next(filter(None, codes), b"-1"), 16)
+    return chr(code).encode("utf-8", "replace") if 0 <= code <= sys.maxunicode else b""
 
 
 @cached_in_scan()

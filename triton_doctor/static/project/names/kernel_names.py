@@ -6,7 +6,6 @@ and prose. An import under another name adds that name to those of the kernel.
 
 from __future__ import annotations
 
-import re
 import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +14,10 @@ from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.database.roles import takes_all
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
 from triton_doctor.static.project.names.resolver import DefinitionKind, DefinitionPlace, Resolver
-from triton_doctor.static.python.computed_names import MAY_LOOK_UP, find_lookups, may_spell
 from triton_doctor.static.python.module import Import
 from triton_doctor.static.python.occurrences import Kind, find_occurrences, find_renames
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.spellings import may_hold, spells_otherwise
+from triton_doctor.static.sources.spellings import holds_word, looks_up, may_compute, may_hold, spells_otherwise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.plan import ChangedKernel, Plan
     from triton_doctor.static.project.database.database import Database
-    from triton_doctor.static.python.computed_names import Lookup
     from triton_doctor.static.python.occurrences import Occurrence
 
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
@@ -36,9 +33,13 @@ MOST_BYTES = 2 << 20
 
 
 class KernelNames(NamedTuple):
-    """The names of a kernel in the scanned files, and whether each occurrence of them there is accounted for."""
+    """The names of a kernel in the scanned files, and whether each occurrence of them there is accounted for.
+
+    `lookers` are the last names of its module, which is the first, and of those that may look up members of it.
+    """
 
     names: frozenset[str]
+    lookers: tuple[str, ...]
     is_accounted: bool
 
 
@@ -69,11 +70,12 @@ class _NameSearch:
         }
         self._resolver = Resolver(TrackedModules(database))
         self._database = database
-        self._looking_up = [path for path, data in self._texts.items() if MAY_LOOK_UP.search(data)]
+        self._looking_up = [path for path, data in self._texts.items() if looks_up(data)]
 
     def names(self, kernel: ChangedKernel, plan: Plan) -> KernelNames:
         qualname = kernel.qualname.partition("#")[0]
         names, pending = set[str](), {qualname.rpartition(".")[2]}
+        lookers = self._lookers(kernel)
         module = self._database.module(kernel.path)
         variants = len(module.kernels_named[qualname]) if module is not None else 0
         try:
@@ -84,53 +86,35 @@ class _NameSearch:
                     data = self._texts[path]
                     pending |= find_renames(data, name) - names
                     if len(data) > MOST_BYTES or spells_otherwise(data, name):
-                        return KernelNames(frozenset(names), is_accounted=False)
+                        return KernelNames(frozenset(names), lookers, is_accounted=False)
                     user = _KernelUser(self._resolver, kernel, plan.launches, variants, path, takes_all(data))
                     if not all(map(user.accounts_for, find_occurrences(data, name))):
-                        return KernelNames(frozenset(names), is_accounted=False)
-            is_looked_up = any(self._looks_up(path, kernel, names) for path in self._looking_up)
+                        return KernelNames(frozenset(names), lookers, is_accounted=False)
         except UNPARSABLE:
-            is_looked_up = True
-        return KernelNames(frozenset(names), not is_looked_up)
+            return KernelNames(frozenset(names), lookers, is_accounted=False)
+        is_looked_up = any(
+            may_look_up(data, name, lookers, last_name(path)) for path, data in self._texts.items() for name in names
+        )
+        return KernelNames(frozenset(names), lookers, not is_looked_up)
 
     def _holding(self, name: str) -> Iterator[str]:
         return (path for path, data in self._texts.items() if may_hold(data, name))
 
-    def _looks_up(self, path: str, kernel: ChangedKernel, names: set[str]) -> bool:
-        """Return whether the file at `path` may look the kernel up by a name that it computes."""
-        lookups = find_lookups(self._texts[path])
-        is_open = lookups.is_open
-        for lookup in lookups.of_modules:
-            holds = self._holds(path, lookup, kernel, names)
-            if holds is not False and any(may_spell(lookup.parts, name, is_certain=holds is True) for name in names):
-                return True
-            is_open |= holds is not False
-        if not is_open:
-            return False
-        computed = [parts for _, parts in lookups.computed]
-        for caller in self._calling(lookups.functions):
-            given = find_lookups(self._texts[caller]).computed
-            computed += [parts for callee, parts in given if callee in lookups.functions]
-        return any(may_spell(parts, name) for parts in computed for name in names)
+    def _lookers(self, kernel: ChangedKernel) -> tuple[str, ...]:
+        """Return the names of the module of `kernel`, and of those that may look up members of it."""
+        home = last_name(kernel.path)
+        others = (last_name(path) for path in self._looking_up if holds_word(self._texts[path], home))
+        return tuple(dict.fromkeys((home, *others)))
 
-    def _calling(self, functions: frozenset[str]) -> Iterator[str]:
-        """Yield the files that call one of `functions`."""
-        if functions:
-            called = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(functions)))})\s*\(".encode())
-            yield from (path for path, data in self._texts.items() if called.search(data))
 
-    def _holds(self, path: str, lookup: Lookup, kernel: ChangedKernel, names: set[str]) -> bool | None:
-        """Return whether the object of the look-up is a module that has the kernel; None if it is not known."""
-        if lookup.dotted is None:
-            return True
-        if lookup.dotted == "":
-            data = self._texts[path]
-            return path == kernel.path or takes_all(data) or any(name.encode() in data for name in names)
-        places = _places(self._resolver, kernel, path, lookup.dotted, lookup.bindings)
-        if not places:
-            return places if places is None else None
-        found = (self._resolver.locate(one.path, kernel.qualname) for one in places if one.qualname == "")
-        return _place_of(kernel) in found
+def may_look_up(data: bytes, name: str, lookers: tuple[str, ...], module: str = "") -> bool:
+    """Return whether a text may have a kernel called `name` looked up, in itself or by one of the modules `lookers`.
+
+    `module` is the name of the module with that text. The first of `lookers` is the module of the kernel.
+    """
+    home, *others = lookers
+    is_near = module in lookers or any(holds_word(data, one) for one in others)
+    return (is_near or (looks_up(data) and holds_word(data, home))) and may_compute(data, name)
 
 
 class _KernelUser(NamedTuple):

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.plan import Safety
 from triton_doctor.regular_files import NotRegularError, TooLargeError, read_head, read_regular_file
-from triton_doctor.static.project.names.kernel_names import MOST_BYTES, UNPARSABLE, key_of
+from triton_doctor.static.project.names.kernel_names import MOST_BYTES, UNPARSABLE, key_of, may_look_up
 from triton_doctor.static.python.occurrences import Kind, find_occurrences
 from triton_doctor.static.sources.files import EXCLUDED
 from triton_doctor.static.sources.git_changes import Repository, listed_files
 from triton_doctor.static.sources.markdown import code_of
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.spellings import holds_word
+from triton_doctor.static.sources.spellings import holds_word, without_quoting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.names.kernel_names import KernelNames
+from triton_doctor.static.project.names.kernel_names import KernelNames
 
 # With more other files, or more text in them, no fix that changes a kernel is safe.
 MOST_FILES = 10_000
@@ -37,6 +37,7 @@ MORE_THAN_SEARCHED = (
     "cannot be read: no fix that changes a kernel is safe"
 )
 _HEAD_BYTES = 8192
+_MARKDOWN = (".md", ".markdown")
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -64,13 +65,17 @@ class OtherFiles:
         key = key_of(fix.kernel)
         if key not in self._known:
             known = self._names.get(key)
-            self._known[key] = known is not None and known.is_accounted and not self._name_any(known.names)
+            self._known[key] = known is not None and known.is_accounted and not self._name_any(known)
         return finding if self._known[key] else replace(finding, fix=replace(fix, safety=Safety.UNSAFE))
 
-    def _name_any(self, names: frozenset[str]) -> bool:
-        """Return whether one of the files has one of `names` other than in prose, or may have it."""
+    def _name_any(self, known: KernelNames) -> bool:
+        """Return whether one of the files has one of the names other than in prose, or may have it."""
         texts = self._texts
-        return self.is_cut or any(_has_in_code(path, data, name) for path, data in texts for name in names)
+        return self.is_cut or any(
+            _has_in_code(path, data, name) or may_look_up(_code(path, data), name, known.lookers)
+            for path, data in texts
+            for name in known.names
+        )
 
     @cached_property
     def _texts(self) -> list[tuple[str, bytes]]:
@@ -120,15 +125,18 @@ class OtherFiles:
                     pending.append(entry.path)
 
 
+def _code(path: str, data: bytes) -> bytes:
+    if path.endswith(".py"):
+        return data
+    return without_quoting(code_of(data) if path.endswith(_MARKDOWN) else data)
+
+
 def _has_in_code(path: str, data: bytes, name: str) -> bool:
     """Return whether the file has the name other than in prose, or in a definition and uses of its own."""
-    if not holds_word(data, name):
+    code = _code(path, data)
+    if not holds_word(code, name):
         return False
-    if len(data) > MOST_BYTES:
-        return True
-    if path.endswith((".md", ".markdown")):
-        return holds_word(code_of(data), name)
-    if not path.endswith(".py"):
+    if len(data) > MOST_BYTES or not path.endswith(".py"):
         return True
     try:
         return any(
