@@ -39,10 +39,14 @@ def looks_up(data: bytes) -> bool:
 @cached_in_scan()
 def _computed_words(data: bytes) -> frozenset[str]:
     """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
-    text = _PLACEHOLDER.sub("\0", _normal(_without_escapes(data) or data))
-    written = _words_in_literals(text.replace("\0", " "))
-    joined = (_AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", one.sub("", text))) for one in (_BETWEEN, _IN_LIST))
-    return frozenset(word for one in joined for word in _words_in_literals(one) - written)
+    text = _normal(_without_escapes(data) or data)
+    found = set[str]()
+    for form in (text, _PLACEHOLDER.sub("\0", text)):  # a placeholder in a literal looks like a display of a dict
+        written = _words_in_literals(form.replace("\0", " "))
+        for between in (_BETWEEN, _IN_LIST):
+            joined = _AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", between.sub("", form)))
+            found.update(_words_in_literals(joined) - written)
+    return frozenset(found)
 
 
 def without_quoting(data: bytes) -> bytes:
