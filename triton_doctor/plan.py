@@ -137,20 +137,27 @@ class ChangedKernel(NamedTuple):
     parameter: str | None
 
 
+class LaunchStart(NamedTuple):
+    """Where a launch starts: line and column from 1."""
+
+    path: str
+    line: int
+    column: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How to fix a finding: `title` says it in a few words. `kernel` is None where no kernel is changed.
+    """How to fix a finding: `title` says it in a few words. `kernel` is None if no kernel is changed.
 
-    `rests_on` is the file all uses of which must be seen; where they are not, `unseen` is how safe it is, None for not
-    to be made at all.
+    `launches` are those of the kernel, edited or as good as before. With any other use of the kernel's name, the fix is
+    not safe.
     """
 
     safety: Safety
     title: str
     changes: tuple[Change, ...]
     kernel: ChangedKernel | None = None
-    rests_on: str | None = None
-    unseen: Safety | None = None
+    launches: tuple[LaunchStart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

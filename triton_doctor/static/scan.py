@@ -15,8 +15,8 @@ from triton_doctor.selection import is_selected
 from triton_doctor.static.project.cache.results import combine_results
 from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache, read_texts
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.database.kernel_uses import find_uses
-from triton_doctor.static.project.database.visibility import MORE_THAN_SEARCHED, Visibility
+from triton_doctor.static.project.names.kernel_names import find_names
+from triton_doctor.static.project.names.unscanned import MORE_THAN_SEARCHED, OtherFiles
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
@@ -126,18 +126,18 @@ def scan(
         found += tuple(unreadable.values())
     shown = suppress(found, database.directives(), ran=ran, known=known)
     if scan_result is None:
-        uses = kept.uses
+        names = kept.names
     else:
-        uses = find_uses(database, (one for result in scan_result.file_results.values() for one in result.found))
+        names = find_names(database, (one for result in scan_result.file_results.values() for one in result.found))
     if cache is not None and (scan_result is not None or database.seen() != kept.seen):
         left = kept.load_rest() if scan_cache is None else scan_cache
         if scan_result is not None:
-            left = ScanCache(kept.seen, database.known, scan_result, uses, read_texts(scan_result, database, left))
+            left = ScanCache(kept.seen, database.known, scan_result, names, read_texts(scan_result, database, left))
         if left is not NO_SCAN_CACHE:
             cache.write(left._replace(seen=database.seen()))
-    sight = Visibility(database.python, uses, (one.path for one in result.unreadable), cwd, projects or (cwd,))
+    others = OtherFiles(database.python, names, cwd, projects or (cwd,))
     reported = (finding for finding in shown if concerns(finding, report_paths))
-    seen = [sight.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
+    seen = [others.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
     notebooks = NotebookCells(files, database.source_of)
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
@@ -148,7 +148,7 @@ def scan(
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
         fail_on=settings.fail_on,
-        limits=(MORE_THAN_SEARCHED,) if sight.is_cut else (),
+        limits=(MORE_THAN_SEARCHED,) if others.is_cut else (),
         summary=Summary(
             files_seen=len(files) if report_paths is None else len(report_paths),
             files_read=result.files_read,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.static.project.database import visibility
+from triton_doctor.static.project.names import unscanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,7 +228,7 @@ def test_excluded_folder_is_searched_for_the_kernel(write: Write, doctor: Doctor
 def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visibility, "MOST_FILES", 2)
+    monkeypatch.setattr(unscanned, "MOST_FILES", 2)
     path = write("ops.py", OPS)
     for number in range(4):
         write(f"old/{number}.py", "")
@@ -236,15 +237,15 @@ def test_more_text_than_is_searched_withholds_the_fix_and_is_said(
     outcome = doctor("check", "--fix", "--fail-on", "info", "--no-cache", ".")
 
     assert path.read_text() == OPS
-    assert "files that were not checked" in outcome.err
+    assert "files that are no Python" in outcome.err
 
 
 def test_each_file_is_searched_once_however_many_kernels_there_are(
     write: Write, fixed: Fix, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    read = visibility.read_regular_file
-    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = unscanned.read_regular_file
+    monkeypatch.setattr(unscanned, "read_regular_file", lambda *given: opened.append(str(given[0])) or read(*given))
     for number in range(5):
         write(f"old/{number}.py", "import ops\n")
     write(".gitignore", "old/\n")
@@ -252,7 +253,7 @@ def test_each_file_is_searched_once_however_many_kernels_there_are(
     done = fixed({f"ops{number}.py": OPS for number in range(20)})
 
     assert len(done.made) == 20
-    assert len(opened) == len(set(opened)) == 5
+    assert len(opened) == len(set(opened)) == 6  # with .gitignore
 
 
 def test_package_unpacked_beside_another_has_nothing_to_do_with_it(
@@ -272,8 +273,8 @@ def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
     write: Write, doctor: Doctor, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     opened: list[str] = []
-    read = visibility.read_regular_file
-    monkeypatch.setattr(visibility, "read_regular_file", lambda path: opened.append(str(path)) or read(path))
+    read = unscanned.read_regular_file
+    monkeypatch.setattr(unscanned, "read_regular_file", lambda *given: opened.append(str(given[0])) or read(*given))
     write("elsewhere/readme.txt", "")
     for name in ("one", "two"):
         write(f"packages/{name}/ops.py", OPS)
@@ -285,4 +286,116 @@ def test_no_file_beside_two_folders_is_opened_for_the_kernels_of_both(
 
     doctor("check", "--no-cache", *(str(folder / "packages" / name) for name in ("one", "two")))
 
-    assert sorted(opened) == [(folder / f"packages/{name}/old/left.py").as_posix() for name in ("one", "two")]
+    found = (".gitignore", "old/left.py")
+    assert sorted(opened) == [(folder / "packages" / one / two).as_posix() for one in ("one", "two") for two in found]
+
+
+LAUNCHED = "[(1,)](x, n, 77, 128)"
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        pytest.param(f"def g(x, n, kern=k):\n    kern{LAUNCHED}\n", id="a default argument"),
+        pytest.param(f"def g(x, n, k=k):\n    k{LAUNCHED}\n", id="a default argument of the same name"),
+        pytest.param(f"g = lambda x, n, kern=k: kern{LAUNCHED}\n", id="a default argument of a lambda"),
+        pytest.param("class A:\n    kern: object = k\n", id="a field"),
+        pytest.param("class A(B, kern=k):\n    pass\n", id="a keyword of a class"),
+        pytest.param("def g():\n    yield k\n", id="a yield"),
+        pytest.param("match k:\n    case kern:\n        pass\n", id="a match"),
+        pytest.param("def g():\n    raise LookupError(k)\n", id="a raise"),
+        pytest.param("def g(kern: k): ...\n", id="an annotation"),
+        pytest.param("[q for q in (k,)]\n", id="a comprehension"),
+        pytest.param("[k for k in (k,)]\n", id="a comprehension of the same name"),
+        pytest.param("import sys\nme = sys.modules[__name__]\nme.k[(1,)](x)\n", id="an attribute of a module"),
+        pytest.param("def get(name):\n    return globals()[name]\nget('k')\n", id="a string to a helper"),
+        pytest.param("def get(name):\n    return globals()[name]\nget(f'k{i}')\n", id="an f-string to a helper"),
+        pytest.param("def get(name):\n    return globals()[name]\nget('\\x6b')\n", id="a string with escapes"),
+        pytest.param(f'def g(x, n):\n    """\n    >>> k{LAUNCHED}\n    """\n', id="a doctest"),
+        pytest.param(f"# RUN: python -c 'from ops import k; k{LAUNCHED}'\n", id="a comment that is a directive"),
+        pytest.param("def k(x, n, unused, BLOCK): ...\n", id="a second definition in its place"),
+    ],
+)
+def test_kernel_that_its_own_file_names_otherwise_is_not_changed(fixed: Fix, mention: str) -> None:
+    ast.parse(mention)
+
+    assert not [one for one in fixed({"ops.py": f"{OPS}\n\n{mention}"}).made if one.code == "TRD202"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bin/launch", f"#!/usr/bin/env python\nfrom ops import k\nk{LAUNCHED}\n"),
+        ("run.sh", f'python -c "from ops import k; k{LAUNCHED}"\n'),
+        ("fast.pyx", f"from ops import k\nk{LAUNCHED}\n"),
+        ("README.md", f"```python\nk{LAUNCHED}\n```\n"),
+        ("README.md", f"Text:\n\n    k{LAUNCHED}\n"),
+        ("README.md", f"Call `k{LAUNCHED}`.\n"),
+        ("n.ipynb", '{"cells": [{"source": ["ops.\\u006b[(1,)](x)"]}]}'),
+        ("utf16.txt", "run k".encode("utf-16")),
+        ("large.txt", "k ".rjust(3 << 20)),
+        ("q.py", "from ops import k as q\nkept = [q]\n"),
+        ("q.py", "from ops import *\nkept = [k]\n"),
+        ("q.py", "from ops import k\nkept = [\uff4b]\n"),
+        ("q.py", "import ops\ngetattr(ops, '' + 'k')\n"),
+        ("q.py", "try:\n    from ops import k\nexcept ImportError:\n    from fast import k\nk[(1,)](x, 3, 1, 64)\n"),
+    ],
+)  # fmt: skip
+def test_kernel_that_another_file_names_otherwise_is_not_changed(fixed: Fix, name: str, text: str | bytes) -> None:
+    assert not [one for one in fixed({"ops.py": OPS, name: text}).made if one.code == "TRD202"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.py", "# k is fast\n"),
+        ("q.py", '"""Like k of ops."""\n'),
+        ("README.md", "The kernel `k`, or `ops.k`: k is fast.\n\n```python\nf(x, n)\n```\n"),
+        ("q.py", "from ops import k\n\n\ndef g(k):\n    return [k for k in k]\n"),
+        ("q.py", "def k(x):\n    return x\n\n\nkept = [k]\n"),
+        ("q.py", "import torch\ny = torch.k\n"),
+        ("q.py", "class A:\n    def k(self):\n        return self.k\n"),
+        ("q.txt", "kk _k k_ k1\n"),
+        ("q.bin", b"k \0 k"),
+    ],
+)
+def test_prose_and_other_definitions_withhold_no_fix(fixed: Fix, name: str, text: str | bytes) -> None:
+    assert [one.code for one in fixed({"ops.py": OPS, name: text}).made] == ["TRD202"]
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("import ops\ng = getattr(ops, f'sc{kind}')\n", 0),
+        ("import ops\ng = vars(ops)['%sale' % kind]\n", 0),
+        ("import ops\ng = getattr(ops, kind + 'ale')\n", 0),
+        ("import ops\ng = getattr(ops, 'sc' + 'ale')\n", 0),
+        ("import ops\ng = {1: getattr(ops, 'sc' + 'ale')}\n", 0),
+        ("import ops\ng = getattr(ops, f'other{kind}')\n", 1),
+        ("from ops import f\nlabel = f'sc{kind}'\n", 1),
+        ("import config\ng = getattr(config, f'sc{kind}')\n", 1),
+        ("import ops\n\n\nclass A:\n    def g(self, kind):\n        return getattr(self, f'sc{kind}')\n", 1),
+    ],
+)
+def test_computed_name_counts_where_it_may_be_looked_up_in_the_module(fixed: Fix, text: str, made: int) -> None:
+    scale = OPS.replace("def k(", "def scale(").replace("k[", "scale[")
+
+    assert len(fixed({"ops.py": scale, "q.py": text}).made) == made
+
+
+@pytest.mark.parametrize(
+    ("path", "is_tracked", "made"),
+    [("old/t.py", False, 1), ("old/t.py", True, 0), ("new/t.py", False, 0), ("build/t.sh", False, 0)],
+)
+def test_files_that_git_tracks_or_would_track_are_searched(
+    fixed: Fix, write: Write, folder: Path, path: str, is_tracked: bool, made: int
+) -> None:
+    write(path, LAUNCH)
+    write(".gitignore", "old/\n")
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    if is_tracked:
+        subprocess.run(["git", "add", "-f", path], cwd=folder, check=True)
+
+    done = fixed({"ops.py": OPS, "pyproject.toml": '[tool.triton-doctor]\nexclude = ["new/"]\n'})
+
+    assert len(done.made) == made or (path.startswith("new") and b"3, 64" in done.files[path].after)

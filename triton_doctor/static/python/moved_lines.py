@@ -52,7 +52,8 @@ class MovedLines(NamedTuple):
 
     def _plan(self, plan: Plan) -> Plan:
         changes = tuple(self._change(one) if one.path == self.path else one for one in plan.changes)
-        return replace(plan, changes=changes)
+        launches = tuple(one._replace(line=self.location(Location(one.path, one.line)).line) for one in plan.launches)
+        return replace(plan, changes=changes, launches=launches)
 
     def _change(self, change: Change) -> Change:
         if isinstance(change, DropListed):

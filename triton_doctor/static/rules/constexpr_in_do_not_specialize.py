@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
-from triton_doctor.static.project.calls.surroundings import changed, kernel_of, pointers
+from triton_doctor.static.project.calls.surroundings import changed, kernel_of, launch_starts, pointers
 from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.rules.registry import Rule
@@ -162,6 +162,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         title=f"take `{name}` out of `{option}` of `{kernel.name}`",
         changes=(DropListed(kernel.path, kernel.jit_span, option, name, position),),
         kernel=changed(kernel),
+        launches=launch_starts(project, kernel),
     )
 
 

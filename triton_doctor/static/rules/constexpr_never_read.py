@@ -15,9 +15,10 @@ from triton_doctor.static.project.calls.parameter_lookups import (
     is_taken_by_name,
 )
 from triton_doctor.static.project.calls.surroundings import (
+    are_spelled_out,
     changed,
     is_public,
-    is_seen_whole,
+    launch_starts,
     launches,
     subject,
 )
@@ -95,12 +96,12 @@ def _finding(project: Project, parameter: Parameter) -> Finding | None:
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
-    """Return a plan; None if some use of the kernel is unknown, or something looks `param` up by name."""
+    """Return a plan; None if a launch hides its arguments, or something looks `param` up by name."""
     found = subject(project, finding)
     if found is None:
         return None
     kernel, param = found
-    if not kernel.has_own_decorators or not is_seen_whole(project, kernel) or _is_looked_up(kernel):
+    if not kernel.has_own_decorators or not are_spelled_out(project, kernel) or _is_looked_up(kernel):
         return None
     if kernel.may_set(param.name):
         return None
@@ -128,7 +129,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         title=f"take `{param.name}` out of `{kernel.name}` and of its launches",
         changes=tuple(changes),
         kernel=changed(kernel, param.name),
-        rests_on=kernel.path,
+        launches=launch_starts(project, kernel),
     )
 
 

@@ -11,9 +11,9 @@ from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_looked_up_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
+    are_spelled_out,
     changed,
-    is_in_sight,
-    is_seen_whole,
+    launch_starts,
     launches,
     subject,
 )
@@ -220,8 +220,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
             title=f"make `{param.name}` of `{kernel.name}` {how}",
             changes=tuple(changes),
             kernel=changed(kernel, param.name),
-            rests_on=kernel.path,
-            unseen=Safety.UNSAFE,
+            launches=launch_starts(project, kernel),
         )
     if finding.facts.variability == Variability.PER_CALL.label and _sizes_a_block(kernel, param):
         return _bucket(project, finding, kernel, param)
@@ -229,8 +228,8 @@ def plan(project: Project, finding: Finding) -> Plan | None:
 
 
 def _safety(project: Project, kernel: Kernel, param: Param) -> Safety:
-    """Return SAFE if every launch is known and passes an integer."""
-    if not kernel.has_own_decorators or not is_in_sight(project, kernel):
+    """Return SAFE if every known launch passes an integer."""
+    if not kernel.has_own_decorators:
         return Safety.UNSAFE
     if param.default is not None and not (isinstance(param.default, Const) and type(param.default.value) is int):
         return Safety.UNSAFE
@@ -255,7 +254,7 @@ def _sizes_a_block(kernel: Kernel, param: Param) -> bool:
 
 def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) -> Plan | None:
     """Return a plan that rounds up at each launch, if another parameter receives the exact size to mask with."""
-    if not is_seen_whole(project, kernel):
+    if not are_spelled_out(project, kernel):
         return None
     changes: list[Change] = []
     for launch in launches(project, kernel):
@@ -275,7 +274,6 @@ def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) ->
         safety=Safety.UNSAFE,
         title=f"round `{param.name}` of `{kernel.name}` up to a power of two",
         changes=tuple(changes),
-        rests_on=kernel.path,
     )
 
 

@@ -88,6 +88,11 @@ def _repository(folder: Path, cwd: Path) -> Repository:
     )
 
 
+def listed_files(repository: Repository) -> Iterator[Path]:
+    """Yield the files that git tracks or would track, in submodules too. Raises DoctorError if git fails."""
+    return _changed_in(repository, None)
+
+
 def _changed_in(repository: Repository, since: str | None) -> Iterator[Path]:
     """Yield the files that differ from the tree `since`; all files if it is None."""
     top = repository.top

@@ -29,8 +29,8 @@ from triton_doctor.static.project.cache.scan_cache import (
     ScanResult,
 )
 from triton_doctor.static.project.database.dependencies import Dependencies
-from triton_doctor.static.project.database.kernel_uses import KernelUses
 from triton_doctor.static.project.database.roles import FileFacts, Role
+from triton_doctor.static.project.names.kernel_names import KernelNames
 from triton_doctor.static.sources.contents import FileStamps, Status
 from triton_doctor.static.sources.directives import Directive
 
@@ -45,7 +45,7 @@ class _Head(NamedTuple):
     directives: dict[str, tuple[Directive, ...]]
     checks: frozenset[str]
     results: dict[str, FileReport]
-    uses: dict[str, KernelUses]
+    names: dict[str, KernelNames]
     details: bytes
 
 
@@ -132,7 +132,7 @@ def _unpack(value: Any) -> Any:
 
 _OF_FINDINGS = (Location, Step, HintNote, Facts, Evidence, *get_args(Change), Plan, Finding)
 _HELD = (*_OF_FINDINGS, Undecided, Directive, FileSummary, FileResult)
-for _of in (*_HELD, KernelUses, FileFindings, FileReport, _Head, _Details):  # each after the records that it holds
+for _of in (*_HELD, KernelNames, FileFindings, FileReport, _Head, _Details):  # each after the records that it holds
     _LAYOUTS[_of] = _lay_out(_of)
 _RECORD_OF.update((layout.row, of) for of, layout in _LAYOUTS.items())
 
@@ -142,7 +142,7 @@ def encode(scan_cache: ScanCache) -> bytes:
 
     Raises ValueError for a path that is not UTF-8, and OverflowError for a number of more than 64 bits.
     """
-    seen, known, scan_result, uses, texts = scan_cache
+    seen, known, scan_result, names, texts = scan_cache
     details = _Details(
         roles=known.roles,
         words=known.words,
@@ -161,7 +161,7 @@ def encode(scan_cache: ScanCache) -> bytes:
         directives={path: directives for path, directives in known.directives.items() if directives},
         checks=scan_result.checks,
         results=scan_result.results(),
-        uses=dict(uses),
+        names=dict(names),
         details=msgspec.msgpack.encode(_pack(details)),
     )
     return msgspec.msgpack.encode(_pack(head))
@@ -175,14 +175,14 @@ def decode(content: bytes) -> CachedScan:
     # The directives of every file are known.
     directives = dict.fromkeys(head.digests, ()) | head.directives
     seen = FileStamps(head.digests, head.statuses)
-    return CachedScan(seen, directives, head.checks, head.results, head.uses, partial(_decode_rest, head, directives))
+    return CachedScan(seen, directives, head.checks, head.results, head.names, partial(_decode_rest, head, directives))
 
 
 def _decode_rest(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> ScanCache:
     details = _decode(head.details, _Details)
     if details is None or details.summaries.keys() != head.results.keys():
         return NO_SCAN_CACHE
-    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {}, {})
+    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {})
     summaries, file_results = {}, {}
     for path, result in head.results.items():
         summaries[path] = details.summaries[path]._replace(unreadable=result.unreadable)
@@ -192,7 +192,7 @@ def _decode_rest(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> S
                 found=findings.found, undecided=findings.undecided, unreadable=findings.unreadable
             )
     scan_result = ScanResult(head.checks, summaries, file_results)
-    return ScanCache(FileStamps(head.digests, head.statuses), known, scan_result, head.uses, details.texts)
+    return ScanCache(FileStamps(head.digests, head.statuses), known, scan_result, head.names, details.texts)
 
 
 def _decode(content: bytes, of: type[Record]) -> Record | None:

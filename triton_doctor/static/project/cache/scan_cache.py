@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.project.database.dependencies import Dependencies
     from triton_doctor.static.project.database.kept_modules import KeptModules
-    from triton_doctor.static.project.database.kernel_uses import KernelUses
+    from triton_doctor.static.project.names.kernel_names import KernelNames
     from triton_doctor.static.python.moved_lines import MovedLines
     from triton_doctor.static.sources.directives import Directive
 
@@ -89,7 +89,7 @@ class ScanResult(NamedTuple):
 
 
 class ScanCache(NamedTuple):
-    """A scan for the next one: stamps and facts of its files, its results, and `uses` of kernels by `key_of`.
+    """A scan for the next one: stamps and facts of its files, its results, and `names` of kernels by `key_of`.
 
     `texts` are the texts of the Python files that some result depends on.
     """
@@ -97,7 +97,7 @@ class ScanCache(NamedTuple):
     seen: FileStamps
     known: FileFacts
     scan_result: ScanResult
-    uses: Mapping[str, KernelUses]
+    names: Mapping[str, KernelNames]
     texts: Mapping[str, bytes]
 
     def after_edits(self, database: Database, tests: Container[str] = ()) -> tuple[ScanResult, Changes]:
@@ -219,7 +219,7 @@ class CachedScan(NamedTuple):
     directives: Mapping[str, tuple[Directive, ...]]
     checks: frozenset[str]
     results: Mapping[str, FileReport]
-    uses: Mapping[str, KernelUses]
+    names: Mapping[str, KernelNames]
     load_rest: Callable[[], ScanCache]
     modules: KeptModules | None = None
 
@@ -236,5 +236,5 @@ class ScanStore(Protocol):
         ...
 
 
-NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {}, {})
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {}, {})
 NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

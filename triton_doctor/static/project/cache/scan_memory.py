@@ -40,7 +40,7 @@ class ScanMemory:
             directives=scan_cache.known.directives,
             checks=scan_cache.scan_result.checks,
             results=scan_cache.scan_result.results(),
-            uses=scan_cache.uses,
+            names=scan_cache.names,
             load_rest=lambda: scan_cache,
             modules=self._modules,
         )

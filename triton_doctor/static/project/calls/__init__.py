@@ -18,6 +18,6 @@ Files, in reading order:
 - `reachability`: whether a program may run a function.
 - `trials`, `optimizers`, `compiled_code`, `sole_users`: code that only tries, only steps an optimizer, or only runs
   under `torch.compile`.
-- `surroundings`: a kernel's launches, whether it is public or passed on.
+- `surroundings`: a kernel's launches, and whether it is public.
 - `parameter_lookups`: parameters that hooks, grids and decorators may look up by name.
 """

@@ -1,4 +1,4 @@
-"""What is known around a kernel: its launches, whether it is public or passed on, and the kernel of a finding."""
+"""What is known around a kernel: its launches, whether it is public, and the kernel of a finding."""
 
 from __future__ import annotations
 
@@ -6,27 +6,16 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.plan import ChangedKernel
+from triton_doctor.plan import ChangedKernel, LaunchStart
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of
-from triton_doctor.static.python.ir import (
-    Attr,
-    Call,
-    Const,
-    Expr,
-    Name,
-    Subscript,
-    children,
-    every_part,
-)
+from triton_doctor.static.python.ir import Const, every_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import LinkedLaunch, Project
-    from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module, Param
 
 _ACCESS = re.compile(rb"\.(?:load|store|atomic_[a-z]+|make_block_ptr|make_tensor_descriptor)\s*\(\s*(\w+)")
@@ -63,14 +52,15 @@ def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
     return launches_of(project).get(kernel.key, ())
 
 
-def is_in_sight(project: Project, kernel: Kernel) -> bool:
-    """Return whether nothing uses the kernel except known launches."""
-    return not escapes(project, kernel)
+def launch_starts(project: Project, kernel: Kernel) -> tuple[LaunchStart, ...]:
+    """Return where every resolved launch of the kernel starts."""
+    found = ((one.module.path, one.launch.span) for one in launches(project, kernel))
+    return tuple(LaunchStart(path, span.line, span.column) for path, span in found)
 
 
-def is_seen_whole(project: Project, kernel: Kernel) -> bool:
-    """Return whether, in addition, each launch spells out all its arguments and starts only this kernel."""
-    return is_in_sight(project, kernel) and all(
+def are_spelled_out(project: Project, kernel: Kernel) -> bool:
+    """Return whether each resolved launch spells out all its arguments and starts only this kernel."""
+    return all(
         len(launch.kernels) == 1 and not hides_arguments(launch) and launch.launch.method is None
         for launch in launches(project, kernel)
     )
@@ -95,76 +85,6 @@ def is_public(project: Project, kernel: Kernel) -> bool:
 
 def _is_listed(module: Module, name: str) -> bool:
     return Const(name) in every_part(*[binding.value for binding in module.top.bindings.get("__all__", ())])
-
-
-def escapes(project: Project, kernel: Kernel) -> bool:
-    """Return whether the kernel is used other than by launching: passed on, called by another, stored, and so on."""
-    return any(True for _ in project.modules.search(USES, kernel.name, name=kernel.name, home=kernel.path))
-
-
-def is_used_otherwise(module: Module, name: str) -> bool:
-    """Return whether `module` uses `name` other than by launching it."""
-    return name in _used_otherwise(module, name)
-
-
-USES = declare_query("uses", is_used_otherwise)
-
-
-@cached_in_scan()
-def _used_otherwise(module: Module, wanted: str) -> frozenset[str]:
-    """Return the names, if `wanted` occurs, that `module` uses other than as what it launches.
-
-    An imported name counts together with its alias.
-    """
-    found: set[str] = set()
-    aliases = {alias for alias, imported in module.imports.items() if imported.member == wanted} | {wanted}
-    for kernel in module.kernels:
-        found |= kernel.uses.outer
-    for function in module.functions.values():
-        if not any(function.holds(alias.encode()) for alias in aliases):
-            continue
-        found |= _named_otherwise(function)
-    for imported_as, imported in module.imports.items():
-        if imported.member is not None and imported.member != imported_as and imported_as in found:
-            found.add(imported.member)
-    return frozenset(found)
-
-
-@cached_in_scan()
-def _named_otherwise(function: Function) -> frozenset[str]:
-    """Return the names in `function`, except kernels at launches."""
-    launched = {id(launch.kernel) for launch in function.launches}
-    pending: list[Expr] = [
-        *(binding.value for bindings in function.bindings.values() for binding in bindings),
-        *(stored.value for stored in function.stored),
-        *(returned.value for returned in function.returns),
-        *(site.call for site in function.calls),
-        *(decorator for decorator in function.decorators),
-    ]
-    return frozenset(_names(pending, launched))
-
-
-def _names(pending: list[Expr], launched: set[int]) -> Iterator[str]:
-    seen: set[int] = set()
-    while pending:
-        expr = pending.pop()
-        key = id(expr)
-        if key in seen:
-            continue
-        seen.add(key)
-        match expr:
-            case Name(name):
-                yield name
-            case Attr(base, name):
-                yield name
-                pending.append(base)
-            case Call(Subscript(base, grid), args, keywords) if id(base) in launched:
-                # The launched expression may contain the kernel: `wrap(kernel)[grid](...)`.
-                pending += [grid, *args, *(value for _, value in keywords)]
-                if not isinstance(base, Name | Attr):
-                    pending.append(base)
-            case _:
-                pending.extend(children(expr))
 
 
 def pointers(project: Project, kernel: Kernel) -> frozenset[str]:

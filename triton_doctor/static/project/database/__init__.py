@@ -16,6 +16,5 @@ Files, in reading order:
 - `roles`: facts found by text search. `import_index`: who may name what.
 - `dependencies`: queries, dependencies and changes. `tracked_modules`: records dependencies.
 - `kept_modules`: modules of the previous scan.
-- `kernel_mentions`, `kernel_uses`: files that may launch or use a kernel.
-- `visibility`: fixes that a file outside the scan may break.
+- `kernel_mentions`: files that may launch a kernel.
 """

@@ -63,7 +63,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {})
         self.kept = KeptModules()
         self.parsed: Container[str] = ()
         # Some files are parsed only to check an earlier answer: their errors are not reported.

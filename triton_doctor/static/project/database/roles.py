@@ -19,7 +19,6 @@ from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
 from triton_doctor.static.sources.directives import MARK
 
 if TYPE_CHECKING:
-    from triton_doctor.static.project.database.kernel_uses import MentionedWords
     from triton_doctor.static.sources.directives import Directive
 
 Read = TypeVar("Read")
@@ -64,10 +63,9 @@ class Role(Enum):
 class FileFacts(NamedTuple):
     """Facts found by text search, by path.
 
-    `roles`, `words` (the names after `import`), `members` (names subscripted as `something.name[`), `mentions` (names
-    used at run time, or None) and `sources` (modules imported from) are about Python files. `setting` says whether a
-    settings file may set something. `mentions` and `sources` are not kept on disk. Files that are missing here were not
-    searched yet.
+    `roles`, `words` (the names after `import`), `members` (names subscripted as `something.name[`) and `sources`
+    (modules imported from) are about Python files. `setting` says whether a settings file may set something. `sources`
+    are not kept on disk. Files that are missing here were not searched yet.
     """
 
     roles: dict[str, Role]
@@ -75,7 +73,6 @@ class FileFacts(NamedTuple):
     members: dict[str, frozenset[str]]
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
-    mentions: dict[str, MentionedWords | None]
     sources: dict[str, frozenset[str]]
 
     def without(self, paths: frozenset[str]) -> FileFacts:

@@ -5,5 +5,8 @@ In: a name and the module that uses it. Out: the function, class, kernel or modu
 Example: in a file with `from ops import copy`, where `ops/__init__.py` imports it from `ops/kernels.py`, the name
 `copy` is resolved to the kernel `copy` of `ops/kernels.py`.
 
-Files: `resolver` resolves names; `applied_names` finds names for `apply` of an autograd function.
+Files, in reading order:
+
+- `resolver`: names to definitions. `applied_names`: names for `apply` of an autograd function.
+- `kernel_names`, `unscanned`: whether a fix accounts for each occurrence of a kernel's name, in the scan and elsewhere.
 """

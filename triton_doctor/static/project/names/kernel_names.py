@@ -1,0 +1,181 @@
+"""Whether a fix accounts for each occurrence of a kernel's name in the Python files of a scan.
+
+It accounts for the definition, imports, the launches that the plan lists, uses of other definitions with the same name,
+and prose. An import under another name adds that name to those of the kernel.
+"""
+
+from __future__ import annotations
+
+import tokenize
+from typing import TYPE_CHECKING, NamedTuple
+
+from triton_doctor.plan import LaunchStart, Safety
+from triton_doctor.static.project.database.import_index import last_name
+from triton_doctor.static.project.database.roles import takes_all
+from triton_doctor.static.project.database.tracked_modules import TrackedModules
+from triton_doctor.static.project.names.resolver import DefinitionKind, DefinitionPlace, Resolver
+from triton_doctor.static.python.module import Import
+from triton_doctor.static.python.occurrences import Kind, find_occurrences, find_renames
+from triton_doctor.static.sources.notebooks import SUFFIX
+from triton_doctor.static.sources.spellings import holds_word, looks_up, may_compute, may_hold, spells_otherwise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.plan import ChangedKernel, Plan
+    from triton_doctor.static.project.database.database import Database
+    from triton_doctor.static.python.occurrences import Occurrence
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
+# Larger files are not parsed for this.
+MOST_BYTES = 2 << 20
+
+
+class KernelNames(NamedTuple):
+    """The names of a kernel in the scanned files, and whether each occurrence of them there is accounted for.
+
+    `lookers` are the last names of its module, which is the first, and of those that may look up members of it.
+    """
+
+    names: frozenset[str]
+    lookers: tuple[str, ...]
+    is_accounted: bool
+
+
+def key_of(kernel: ChangedKernel) -> str:
+    """Return the key of the names of `kernel`."""
+    return f"{kernel.path}:{kernel.qualname}"
+
+
+def find_names(database: Database, findings: Iterable[Finding]) -> dict[str, KernelNames]:
+    """Return the names, by `key_of`, of each kernel that a safe fix of one of `findings` changes."""
+    search = _NameSearch(database)
+    found: dict[str, KernelNames] = {}
+    for finding in findings:
+        plan = finding.fix
+        if plan is not None and plan.kernel is not None and plan.safety is Safety.SAFE:
+            key = key_of(plan.kernel)
+            if key not in found:
+                found[key] = search.names(plan.kernel, plan)
+    return found
+
+
+class _NameSearch:
+    """Searches the Python files of `database`. Notebooks are searched as text, with the files outside the scan."""
+
+    def __init__(self, database: Database) -> None:
+        self._texts: Mapping[str, bytes] = {
+            path: database.python[path] for path in database.python if not path.endswith(SUFFIX)
+        }
+        self._resolver = Resolver(TrackedModules(database))
+        self._database = database
+        self._looking_up = [path for path, data in self._texts.items() if looks_up(data)]
+
+    def names(self, kernel: ChangedKernel, plan: Plan) -> KernelNames:
+        qualname = kernel.qualname.partition("#")[0]
+        names, pending = set[str](), {qualname.rpartition(".")[2]}
+        lookers = self._lookers(kernel)
+        module = self._database.module(kernel.path)
+        variants = len(module.kernels_named[qualname]) if module is not None else 0
+        try:
+            while pending:
+                name = pending.pop()
+                names.add(name)
+                for path in self._holding(name):
+                    data = self._texts[path]
+                    pending |= find_renames(data, name) - names
+                    if len(data) > MOST_BYTES or spells_otherwise(data, name):
+                        return KernelNames(frozenset(names), lookers, is_accounted=False)
+                    user = _KernelUser(self._resolver, kernel, plan.launches, variants, path, takes_all(data))
+                    if not all(map(user.accounts_for, find_occurrences(data, name))):
+                        return KernelNames(frozenset(names), lookers, is_accounted=False)
+        except UNPARSABLE:
+            return KernelNames(frozenset(names), lookers, is_accounted=False)
+        is_looked_up = any(
+            may_look_up(data, name, lookers, last_name(path)) for path, data in self._texts.items() for name in names
+        )
+        return KernelNames(frozenset(names), lookers, not is_looked_up)
+
+    def _holding(self, name: str) -> Iterator[str]:
+        return (path for path, data in self._texts.items() if may_hold(data, name))
+
+    def _lookers(self, kernel: ChangedKernel) -> tuple[str, ...]:
+        """Return the names of the module of `kernel`, and of those that may look up members of it."""
+        home = last_name(kernel.path)
+        others = (last_name(path) for path in self._looking_up if holds_word(self._texts[path], home))
+        return tuple(dict.fromkeys((home, *others)))
+
+
+def may_look_up(data: bytes, name: str, lookers: tuple[str, ...], module: str = "") -> bool:
+    """Return whether a text may have a kernel called `name` looked up, in itself or by one of the modules `lookers`.
+
+    `module` is the name of the module with that text. The first of `lookers` is the module of the kernel.
+    """
+    home, *others = lookers
+    is_near = module in lookers or any(holds_word(data, one) for one in others)
+    return (is_near or (looks_up(data) and holds_word(data, home))) and may_compute(data, name)
+
+
+class _KernelUser(NamedTuple):
+    """A file that has the name of a kernel, which is launched at `launches` and has `variants` in its scope."""
+
+    resolver: Resolver
+    kernel: ChangedKernel
+    launches: Sequence[LaunchStart]
+    variants: int
+    path: str
+    has_star: bool
+
+    def accounts_for(self, occurrence: Occurrence) -> bool:
+        """Return whether the fix accounts for an occurrence of the kernel's name in the file."""
+        if occurrence.kind is not Kind.USE:
+            return occurrence.kind is not Kind.OTHER
+        dotted, bindings = occurrence.dotted, occurrence.bindings
+        if dotted is None:
+            return False
+        own = _place_of(self.kernel)
+        is_own = (self.path, occurrence.scope + dotted) == (own.path, own.qualname)
+        if LaunchStart(self.path, *occurrence.start) in self.launches:
+            # Other bindings of the name than the definitions of the kernel may be launched there too.
+            return set(bindings) == {None} and len(bindings) == self.variants if is_own else len(set(bindings)) <= 1
+        first, _, rest = dotted.partition(".")
+        if is_own or (first in ("self", "cls") and "." in own.qualname):
+            return False
+        if first in ("self", "cls") and rest:
+            return True
+        if bindings and not any(bindings) and not rest and (occurrence.scope or not self.has_star):
+            return True  # another definition
+        places = _places(self.resolver, self.kernel, self.path, dotted, bindings)
+        return places is None or (bool(places) and own not in places)
+
+
+def _place_of(kernel: ChangedKernel) -> DefinitionPlace:
+    return DefinitionPlace(kernel.path, kernel.qualname.partition("#")[0], DefinitionKind.KERNEL)
+
+
+def _places(
+    resolver: Resolver, kernel: ChangedKernel, path: str, dotted: str, bindings: Sequence[Import | None]
+) -> list[DefinitionPlace] | None:
+    """Return what `dotted` may be in the file at `path`, where `bindings` bind its first part; empty if not known.
+
+    None if it comes from modules outside the scan.
+    """
+    if not bindings:  # a star import, or a name of Python's own
+        place = resolver.locate(path, dotted)
+        return [place] if place is not None else []
+    found, is_outside = list[DefinitionPlace](), True
+    for imported in bindings:
+        if imported is None:
+            return []
+        parts = [*filter(None, [*imported.module.split("."), imported.member]), *dotted.split(".")[1:]]
+        for end in range(len(parts), -1 if imported.level else 0, -1):
+            module = Import(module=".".join(parts[:end]), member=None, level=imported.level)
+            for target in resolver.modules_imported(path, module)[:1]:
+                is_outside = False
+                place = resolver.locate(target, ".".join(parts[end:])) if end < len(parts) else None
+                if end == len(parts):
+                    place = DefinitionPlace(target, "", DefinitionKind.MODULE)
+                found += [place] if place is not None else []
+        is_outside &= imported.level == 0 and last_name(kernel.path) not in parts
+    return None if is_outside else found

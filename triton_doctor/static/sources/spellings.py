@@ -1,0 +1,108 @@
+"""Whether a text has a name: as it is, in other characters that Python reads alike, spelled by escapes, or computed."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections import Counter
+
+from triton_doctor.scan_caches import cached_in_scan
+
+# Escapes in Python, JSON and shells, and a continued line within a word.
+_ESCAPE = re.compile(
+    rb"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([01][0-7]{2})"
+    rb"|N\{([A-Z0-9 ]+)\}|(?<=\w\\)\r?\n(?=\w))"
+)
+
+# A member of a module is looked up by a name that is not written out, or by one that is the name of its module too.
+_LOOKS_UP = re.compile(
+    rb"\b(?:getattr|attrgetter|resolve_name|locate)\s*\((?!\s*(?:self|cls)\b)(?!\s*[\w.]+\s*,\s*([\"'])\w+\1\s*[,)])"
+    rb"|\b(?:globals|locals|vars|getmembers|import_module|__import__|eval|exec)\s*\(|__dict__|\bsys\.modules\b"
+)
+# What may stand between two literals of one text, and what a text has in place of a part that is computed.
+_BETWEEN, _IN_LIST = (
+    re.compile(rf"""(['"])(?:[\s+\\{more}]*[\s+\\{more}][rRuUbBfF]{{0,2}}|[rRuUbBfF]{{0,2}})['"]""")
+    for more in ("()", "(),")
+)
+_PLACEHOLDER = re.compile(r"\{[^{}\n]*\}|%(?:\(\w+\))?[-0-9]*[sdr]")
+_BEFORE = re.compile(r"""(?<=[\w)\]])\s*\+\s*[rRfF]?(['"])""")
+_AFTER = re.compile(r"""(['"])\s*\+\s*(?=[\w(])""")
+_LITERAL = re.compile(r"""(['"])((?:(?!\1)[^\\\n]|\\.)*)\1""")
+
+
+def looks_up(data: bytes) -> bool:
+    """Return whether the text `data` may look up members by names that it does not spell."""
+    return _LOOKS_UP.search(data) is not None
+
+
+@cached_in_scan()
+def _computed_words(data: bytes) -> frozenset[str]:
+    """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
+    text = _normal(_without_escapes(data) or data)
+    found = set[str]()
+    for form in (text, _PLACEHOLDER.sub("\0", text)):  # a placeholder in a literal looks like a display of a dict
+        written = _words_in_literals(form.replace("\0", " "))
+        for between in (_BETWEEN, _IN_LIST):
+            joined = _AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", between.sub("", form)))
+            found.update(_words_in_literals(joined) - written)
+    return frozenset(found)
+
+
+def without_quoting(data: bytes) -> bytes:
+    """Return a text in JSON or a shell without the marks that quote quotes there."""
+    return data.replace(b"'\"'\"'", b"'").replace(b'\\"', b'"').replace(b"\\\\", b"\\")
+
+
+def _words_in_literals(text: str) -> Counter[str]:
+    return Counter(word for found in _LITERAL.finditer(text) for word in re.findall(r"[\w\0]+", found[2]))
+
+
+def may_compute(data: bytes, name: str) -> bool:
+    """Return whether a text in `data` may be `name` once its parts are joined. A part that is not known is any text."""
+    for word in _computed_words(data):
+        is_open = "\0" in word and any(map(str.isalnum, word))
+        if word == name or (is_open and re.fullmatch(".*".join(map(re.escape, word.split("\0"))), name)):
+            return True
+    return False
+
+
+def may_hold(data: bytes, name: str) -> bool:
+    """Return whether the text `data` has `name`, be it as a part of a longer word."""
+    return name.encode() in data or (not data.isascii() and name in _normal(data)) or spells_otherwise(data, name)
+
+
+def holds_word(data: bytes, name: str) -> bool:
+    """Return whether the text `data` has `name` as a word."""
+    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return may_hold(data, name) and (word.search(_normal(data)) is not None or spells_otherwise(data, name))
+
+
+def spells_otherwise(data: bytes, name: str) -> bool:
+    """Return whether a word of the text `data` is `name` only once its escapes are resolved."""
+    resolved = _without_escapes(data)
+    word = re.compile(rb"(?<![\w\x80-\xff])%s(?![\w\x80-\xff])" % re.escape(name.encode()))
+    return resolved is not None and name.encode() in resolved and len(word.findall(resolved)) > len(word.findall(data))
+
+
+@cached_in_scan()
+def _without_escapes(data: bytes) -> bytes | None:
+    """Return `data` with its escapes resolved; None if it has none."""
+    return _ESCAPE.sub(_resolved, data) if b"\\" in data and _ESCAPE.search(data) is not None else None
+
+
+def _resolved(escape: re.Match[bytes]) -> bytes:
+    *codes, octal, named = escape.groups()
+    if named is not None:
+        try:
+            return unicodedata.lookup(named.decode()).encode()
+        except KeyError:
+            return escape[0]
+    code = int(octal, 8) if octal is not None else int(next(filter(None, codes), b"-1"), 16)
+    return chr(code).encode("utf-8", "replace") if 0 <= code <= sys.maxunicode else b""
+
+
+@cached_in_scan()
+def _normal(data: bytes) -> str:
+    text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
