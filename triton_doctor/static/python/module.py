@@ -82,6 +82,7 @@ class BodyUses(NamedTuple):
     overwritten, in some branch, with a loaded value. `bounds` bound offsets: `offs < n`. `passes` are calls of other
     jit functions: (callee, position or keyword, name passed), those `passes_at_run_time` of what only the run decides.
     `computed` have uses beyond being tested, compared and passed on. `outer` are read but not bound in the body.
+    `conditional` are those read only where a constexpr parameter has a truth value; None is a branch never taken.
     `aranges` are the calls of `arange` with literals and parameters only. `span` includes the header.
     """
 
@@ -95,6 +96,7 @@ class BodyUses(NamedTuple):
     passes_at_run_time: frozenset[tuple[str, int | str, str]]
     computed: frozenset[str]
     outer: frozenset[str]
+    conditional: tuple[tuple[str, str | None, bool], ...]
     aranges: tuple[Arange, ...]
     span: Span
 
