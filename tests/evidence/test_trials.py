@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COUNTED, CODE = "40 variants before, 1 after", "code for equal arguments"
 BOTH = "`rows` and `bias`"
+MADE_UP = "types made up: `x_ptr` *fp32"
 HEAD = "import triton\nimport triton.language as tl\n\n"
 STEERING = """
 @triton.jit
@@ -28,7 +29,8 @@ def fill(x_ptr, rows: tl.constexpr, bias: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def launch(x):
-    fill[(4,)](x, triton.cdiv(x.numel(), 4), x.numel(), BLOCK=64)
+    n = x.numel()
+    fill[(4,)](x, triton.cdiv(n, 4), n, BLOCK=64)
 """
 UNREAD = """
 @triton.jit
@@ -37,7 +39,8 @@ def fill(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def launch(x):
-    fill[(4,)](x, x.numel(), BLOCK=64)
+    n = x.numel()
+    fill[(4,)](x, n, BLOCK=64)
 """
 # Nothing tells that `tl.sum` needs its second argument while it compiles.
 NEEDED = """
@@ -48,6 +51,19 @@ def total(x_ptr, axis: tl.constexpr, BLOCK: tl.constexpr):
 
 def launch(x, lengths: list[int]):
     total[(4,)](x, len(lengths), BLOCK=64)
+"""
+# Compiles for int8 alone.
+NARROW = """
+@triton.jit
+def add(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    total = tl.zeros((BLOCK,), tl.int8)
+    for i in range(4):
+        total += tl.load(x_ptr + tl.arange(0, BLOCK)) * n
+    tl.store(x_ptr + tl.arange(0, BLOCK), total)
+
+
+def launch(x, lengths: list[int]):
+    add[(4,)](x, len(lengths), BLOCK=64)
 """
 TUNED = """
 @triton.autotune(configs=[triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"])
@@ -87,8 +103,8 @@ def test_kernel_that_compiles_before_and_after_is_told_with_its_variants(
 
     assert status == 0
     assert said.splitlines() == [
-        f"verified: `fill` of a.py compiles; {COUNTED} for {BOTH} that change alike from 17 to 56; other {CODE}",
-        f"verified: `fill` of b.py compiles; {COUNTED} for `n` from 17 to 56; the same {CODE}",
+        f"verified: `fill` of a.py compiles; {COUNTED} for {BOTH} that change alike from 17 to 56; other {CODE}; {MADE_UP}",
+        f"verified: `fill` of b.py compiles; {COUNTED} for `n` from 17 to 56; the same {CODE}; {MADE_UP}",
         "triton-doctor: fixed 3 problems (1 TRD201, 2 TRD202) in 2 files",
     ]
 
@@ -118,7 +134,7 @@ def test_tuned_kernel_is_tried_with_its_first_config(
     _, _, said = doctor_on("check", "--fix", "--verify")
 
     assert "@triton.jit\n" in path.read_text()
-    assert "verified: `scale` of a.py compiles, and did not as it was" in said
+    assert "verified: `scale` of a.py compiles, and did not as it was; types made up: `x_ptr` *fp32" in said
 
 
 def test_module_that_cannot_be_imported_is_told(
@@ -128,8 +144,20 @@ def test_module_that_cannot_be_imported_is_told(
 
     _, _, said = doctor_on("check", "--fix", "--verify")
 
-    assert re.search(r"not verified: `fill` of a.py: .*No module named 'no_such_package'", said)
-    assert "n: tl.constexpr" not in path.read_text()
+    assert re.search(r"not verified, so not edited: `fill` of a.py: .*No module named 'no_such_package'", said)
+    assert "n: tl.constexpr" in path.read_text()
+
+
+def test_kernel_that_does_not_compile_with_made_up_types_is_not_edited(
+    doctor_on: Callable[..., tuple[int, str, str]], write: Callable[..., Path]
+) -> None:
+    path = write("a.py", HEAD + NARROW)
+    before = path.read_text()
+
+    _, _, said = doctor_on("check", "--fix", "--unsafe-fixes", "--verify")
+
+    assert "not verified, so not edited: `add` of a.py: as it was, it did not compile with made-up arguments" in said
+    assert path.read_text() == before
 
 
 def test_recording_tells_what_to_try(
@@ -148,6 +176,7 @@ def test_recording_tells_what_to_try(
     _, _, said = doctor_on("check", "--fix", "--verify", "--recording", "seen.jsonl")
 
     assert "4 variants before, 1 after for what was recorded" in said
+    assert said.splitlines()[0].endswith("; types from the recording")
 
 
 def test_the_fix_of_the_ragged_mask_leaves_the_variants_that_a_run_of_it_compiles(

@@ -36,7 +36,7 @@ Verify = Annotated[
     bool,
     typer.Option(
         "--verify",
-        help="Compile each kernel that a fix changes, before and after, and withdraw the fix where it no longer does. "
+        help="Compile each kernel that a fix changes, before and after, and make only the fixes after which it does. "
         "Needs triton and no GPU, and imports the modules.",
     ),
 ]
@@ -127,7 +127,7 @@ def fix_files(
 def _withdrawn(
     workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Recording]
 ) -> frozenset[tuple[str, ...]]:
-    """Try what was fixed, tell of each kernel, and give the names of the fixes after which one does not compile."""
+    """Try what was fixed, report each kernel, and return the names of the fixes that are not verified."""
     from triton_doctor.evidence.trials.verify import TrialOutcome, verify
     from triton_doctor.static.fix.rounds import name_of
     from triton_doctor.static.project.analysis.parts import whole_project
@@ -143,7 +143,7 @@ def _withdrawn(
     )
     for verdict in verdicts:
         say_line(verdict.line())
-    failed = (verdict for verdict in verdicts if verdict.outcome is TrialOutcome.WITHDRAWN)
+    failed = (verdict for verdict in verdicts if verdict.outcome is not TrialOutcome.VERIFIED)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
 

@@ -46,7 +46,7 @@ UNREAD = """\
     ):
         tl.store(x_ptr + tl.arange(0, BLOCK), 0)
 
-    def launch(x):
+    def launch(x, n):
         fill[(4,)]({given})
         fill[(8,)](
             x,
@@ -108,8 +108,8 @@ SETTING = '{imports}\n{setting}import triton\n\nx = torch.ones(4, device="cuda")
             UNREAD.format(
                 first="n: tl.constexpr,  # not used\n        ",
                 last="",
-                given="x, x.shape[0], 64",
-                line="x.shape[1],\n            ",
+                given="x, n, 64",
+                line="n,\n            ",
                 keyword="",
             ),
             UNREAD.format(first="", last="", given="x, 64", line="", keyword=""),
@@ -120,7 +120,7 @@ SETTING = '{imports}\n{setting}import triton\n\nx = torch.ones(4, device="cuda")
             UNREAD.format(
                 first="",
                 last="\n        n: tl.constexpr = 4",
-                given="x, 64, n=len(x)",
+                given="x, 64, n=n",
                 line="",
                 keyword=",\n            n=4",
             ),

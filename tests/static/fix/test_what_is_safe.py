@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from triton_doctor.static.fix.rounds import Fixed
+
 HEAD = "import math\nimport torch\nimport triton\nimport triton.language as tl\n"
 
 
@@ -47,9 +49,60 @@ def launch(x, k: int, eps, lengths: list[int], maybe: int = None):
         pytest.param("tl.store(x_ptr + at, 0, mask=at < n)", True, id="a mask"),
         pytest.param("tl.store(x_ptr + tl.program_id(0) * n + at, 0)", True, id="an address"),
         pytest.param("for i in range(n):\n    tl.store(x_ptr + i * BLOCK + at, 0)", True, id="a loop"),
-        pytest.param("tl.store(x_ptr + at, tl.load(x_ptr + at) / n)", True, id="a divisor of what was loaded"),
+        pytest.param("last = n - 1 - tl.program_id(0)\ntl.store(x_ptr + last, 0)", True, id="less a number"),
+        pytest.param("half = tl.program_id(0) // n\ntl.store(x_ptr + half, 0)", True, id="a divisor of int32"),
+        pytest.param("tl.store(x_ptr + at, tl.load(x_ptr + at).to(tl.float32) * n)", True, id="times float32"),
+        pytest.param(
+            "s = tl.zeros((64,), tl.float32)\nfor i in range(m):\n    s += at * n\ntl.store(x_ptr, s)",
+            True,
+            id="a sum of float32",
+        ),
+        pytest.param("tl.store(x_ptr + tl.load(x_ptr + at).to(tl.int64) * n, 0)", True, id="times a loaded int64"),
+        pytest.param("tl.store(x_ptr + at, tl.load(x_ptr + at) / n)", False, id="a divisor of what was loaded"),
+        pytest.param(
+            "tl.store(x_ptr + at, tl.load(x_ptr + at).to(tl.float32) / n)",
+            False,
+            id="a quotient that constants round otherwise",
+        ),
+        pytest.param("tl.store(x_ptr + at, tl.load(x_ptr + at) * n)", False, id="times data that may be narrow"),
+        pytest.param("x = tl.load(x_ptr + at)\ntl.store(x_ptr + at, (x << n) >> n)", False, id="shifts of data"),
+        pytest.param("x = tl.load(x_ptr + at)\nx += n\ntl.store(x_ptr + at, x)", False, id="added to data"),
+        pytest.param("tl.store(x_ptr + at, 0, mask=tl.load(x_ptr + at) < n)", False, id="compared with data"),
+        pytest.param("x = tl.load(x_ptr + at).to(tl.int16)\ntl.store(x_ptr + at, x + n)", False, id="added to int16"),
+        pytest.param(
+            "s = tl.zeros((64,), tl.int8)\nfor i in range(m):\n    s += n\ntl.store(x_ptr, s)",
+            False,
+            id="a sum of int8",
+        ),
+        pytest.param(
+            "x = at\nif m > 3:\n    x = tl.load(x_ptr + at)\ntl.store(x_ptr + at, x * n)",
+            False,
+            id="times data of one branch",
+        ),
+        pytest.param(
+            "x = at\nfor i in range(m):\n    y = x * n\n    x = tl.load(x_ptr + at)\ntl.store(x_ptr, y)",
+            False,
+            id="times data of an earlier turn",
+        ),
+        pytest.param(
+            "x = tl.load(x_ptr + at).to(tl.uint32)\ntl.store(x_ptr + at, x % n)",
+            False,
+            id="modulus of an unsigned number",
+        ),
+        pytest.param("tl.store(x_ptr + at, tl.where(at < m, n, tl.load(x_ptr + at)))", False, id="chosen beside data"),
+        pytest.param(
+            "for i in range(tl.cdiv(n, BLOCK)):\n    tl.store(x_ptr + i, 0)", False, id="rounded up by Python"
+        ),
+        pytest.param("tl.store(x_ptr + at, 0, mask=at < n + 1)", False, id="a sum that may pass 2**31"),
+        pytest.param(
+            "last = min(n, 64)\ntl.store(x_ptr + at, 0, mask=at < last)", False, id="the lesser of two constants"
+        ),
+        pytest.param("if n > 5:\n    tl.store(x_ptr + at, 0)", False, id="a branch that may not compile"),
+        pytest.param("tl.static_print(n)\ntl.store(x_ptr + at, 0, mask=at < n)", False, id="printed while compiling"),
         pytest.param("last = min(n, m)\ntl.store(x_ptr + at, 0, mask=at < last)", True, id="the lesser of two"),
-        pytest.param("half = n // 2\ntl.store(x_ptr + at, 0, mask=at < half)", True, id="half of it"),
+        pytest.param(
+            "half = n // 2\ntl.store(x_ptr + at, 0, mask=at < half)", False, id="half of it, which Python floors"
+        ),
         pytest.param("tl.store(x_ptr + n.to(tl.int64) * at, 0)", True, id="made wider"),
         pytest.param("tl.store(x_ptr + at, 1 / n)", False, id="a quotient that Python computes exactly"),
         pytest.param("tl.store(x_ptr + at, 0, mask=at < n * n)", False, id="a product that may pass 2**31"),
@@ -61,7 +114,7 @@ def launch(x, k: int, eps, lengths: list[int], maybe: int = None):
         pytest.param("for i in tl.range(m, flatten=n):\n    tl.store(x_ptr + i, 0)", False, id="how a loop is built"),
         pytest.param("some = n and m\ntl.store(x_ptr + at, 0, mask=at < some)", False, id="asked for its truth"),
     ],
-)  # fmt: skip
+)
 def test_plain_argument_is_safe_where_each_use_is_as_good(body: str, safe: bool, write: Callable[..., Path]) -> None:
     folder = write("a.py", kernel(body)).parent
 
@@ -130,7 +183,7 @@ def test_one_file_of_a_package_is_fixed_with_all_of_it_in_sight(write: Callable[
         assert fixable(folder, "TRD201", paths=(path,)) == "safe"
 
 
-UNREAD = kernel("tl.store(x_ptr + at, 0)", given="x.numel()")
+UNREAD = kernel("tl.store(x_ptr + at, 0)", given="k")
 
 
 @pytest.mark.parametrize(
@@ -140,8 +193,8 @@ UNREAD = kernel("tl.store(x_ptr + at, 0)", given="x.numel()")
         pytest.param("p/a.py", True, UNREAD, "unsafe", id="a public kernel of a package, which others may launch"),
         pytest.param("p/a.py", True, UNREAD.replace("work", "_work"), "safe", id="a private kernel"),
         pytest.param("p/_a.py", True, UNREAD, "safe", id="of a private module"),
-        pytest.param("a.py", False, UNREAD.replace("x.numel())", "next(x))"), "unsafe", id="an argument that acts"),
-        pytest.param("a.py", False, UNREAD.replace("x, 8, x.numel()", "*x"), "no", id="a launch that hides it"),
+        pytest.param("a.py", False, UNREAD.replace("8, k)", "8, next(x))"), "unsafe", id="an argument that acts"),
+        pytest.param("a.py", False, UNREAD.replace("x, 8, k", "*x"), "no", id="a launch that hides it"),
         pytest.param("a.py", False, f"{UNREAD}\nkept = [work]\n", "unsafe", id="a kernel that is kept"),
         pytest.param("a.py", False, UNREAD.replace("@triton.jit", "@my\n@triton.jit"), "no", id="decorated by others"),
     ],
@@ -156,9 +209,59 @@ def test_parameter_goes_where_nobody_else_can_give_it(
     assert fixable(folder, "TRD202") == told
 
 
+@pytest.mark.parametrize(
+    ("function", "safe"),
+    [
+        pytest.param("def f(x, k):\n    work[(4,)](x, 8, k)", True, id="a parameter"),
+        pytest.param("def f(x, k):\n    work[(4,)](x, 8, -3)", True, id="a literal"),
+        pytest.param("def f(x, k):\n    m, _ = x.shape\n    work[(4,)](x, 8, m)", True, id="a local"),
+        pytest.param("def f(x):\n    for i in range(9):\n        work[(4,)](x, 8, i)", True, id="the loop's variable"),
+        pytest.param("def f(x):\n    work[(4,)](x, 8, x.n)", False, id="a property"),
+        pytest.param("def f(x, seen):\n    work[(4,)](x, 8, seen['a'])", False, id="an item of a defaultdict"),
+        pytest.param("def f(x):\n    work[(4,)](x, 8, x.shape[3])", False, id="an index that may raise"),
+        pytest.param("def f(x):\n    work[(4,)](x, 8, len(x))", False, id="a call"),
+        pytest.param("def f(x, k):\n    work[(4,)](x, 8, k + x)", False, id="an operator"),
+        pytest.param("def f(x, k):\n    work[(4,)](x, 8, not k)", False, id="a truth value"),
+        pytest.param("def f(x, k):\n    work[(4,)](x, 8, f'{k}')", False, id="an f-string"),
+        pytest.param("def f(x):\n    work[(4,)](x, 8, GLOBAL)", False, id="a global that may come later"),
+        pytest.param(
+            "def f(x, k):\n    if k:\n        m = 1\n    work[(4,)](x, 8, m)", False, id="bound in one branch"
+        ),
+        pytest.param("def f(x, k):\n    for m in k:\n        pass\n    work[(4,)](x, 8, m)", False, id="after a loop"),
+        pytest.param("def f(x, k):\n    del(k)\n    work[(4,)](x, 8, k)", False, id="deleted"),
+        pytest.param("def f(x, k):\n    k or (m := 1)\n    work[(4,)](x, 8, m)", False, id="a walrus that may not run"),
+        pytest.param(
+            "def f(x, k):\n    with k:\n        m = k()\n    work[(4,)](x, 8, m)",
+            False,
+            id="in a with that may suppress",
+        ),
+        pytest.param(
+            "def f(x, k):\n    try:\n        m = k()\n    finally:\n        work[(4,)](x, 8, m)", False, id="in a try"
+        ),
+        pytest.param(
+            "def f(x):\n    def g():\n        work[(4,)](x, 8, m)\n    g()\n    m = 1",
+            False,
+            id="of the function around",
+        ),
+    ],
+)
+def test_argument_is_dropped_where_it_certainly_has_no_effect(
+    function: str, safe: bool, write: Callable[..., Path]
+) -> None:
+    folder = write("a.py", f"{UNREAD}\n\n{function}\n").parent
+
+    assert fixable(folder, "TRD202") == ("safe" if safe else "unsafe")
+
+
+def test_default_that_is_computed_is_not_dropped_safely(write: Callable[..., Path]) -> None:
+    folder = write("a.py", UNREAD.replace("n: tl.constexpr", "n: tl.constexpr = print(4)")).parent
+
+    assert fixable(folder, "TRD202") == "unsafe"
+
+
 def test_value_that_a_heuristic_sets_is_left_alone(write: Callable[..., Path], folder: Path) -> None:
     decorated = '@triton.heuristics({"n": lambda args: 4})\n@triton.jit'
-    write("a.py", UNREAD.replace("@triton.jit", decorated).replace("8, x.numel()", "8"))
+    write("a.py", UNREAD.replace("@triton.jit", decorated).replace("8, k)", "8)"))
 
     assert fixable(folder, "TRD202") == "no"
 
@@ -199,3 +302,12 @@ def test_misspelled_name_in_a_list_is_asked_about_and_not_deleted(
     (finding,) = (one for one in scan(read.files, read.settings, cwd=folder).findings if one.code == "TRD204")
 
     assert (finding.fixable, finding.advice) == (told, advice)
+
+
+@pytest.mark.parametrize("value", ['(flag := "1")', "str(1)", '"1" if print() else "1"', '["1", print()][0]'])
+def test_setting_whose_value_may_do_something_is_left(value: str, fixed: Callable[..., Fixed]) -> None:
+    lines = ("import os", 'os.environ["TRITON_INTERPRET"] = {}', "import torch, triton", 'torch.ones(4, device="cuda")')
+    setting = "\n".join(lines)
+
+    assert fixed({"a.py": setting.format('"1"')}).files
+    assert not fixed({"a.py": setting.format(value)}).files

@@ -37,7 +37,7 @@ class TrialVerdict:
     """What became of one kernel. `fixes` are those that change it; `why` says what failed.
 
     `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments. `before` None
-    is a kernel that compiles only since it is fixed.
+    is a kernel that compiles only since it is fixed. `types` says where those of the arguments are from.
     """
 
     kernel: str
@@ -45,6 +45,7 @@ class TrialVerdict:
     fixes: tuple[Finding, ...]
     outcome: TrialOutcome
     told: str = ""
+    types: str = ""
     before: int | None = None
     after: int | None = None
     same_code: bool | None = None
@@ -53,12 +54,13 @@ class TrialVerdict:
     def line(self) -> str:
         """It in one line."""
         if self.outcome is not TrialOutcome.VERIFIED:
-            return f"{self.outcome}: `{self.kernel}` of {self.path}: {self.why}"
+            left = ", so not edited" if self.outcome is TrialOutcome.UNVERIFIED else ""
+            return f"{self.outcome}{left}: `{self.kernel}` of {self.path}: {self.why}"
         if self.before is None:
-            return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was"
+            return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was; {self.types}"
         variants = f"{self.before} {'variant' if self.before == 1 else 'variants'} before, {self.after} after"
         code = "the same" if self.same_code else "other"
-        told = f"{variants}{self.told}; {code} code for equal arguments"
+        told = f"{variants}{self.told}; {code} code for equal arguments; {self.types}"
         return f"{self.outcome}: `{self.kernel}` of {self.path} compiles; {told}"
 
 
@@ -141,7 +143,10 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
     for trial in trials:
         was, now = before[trial.number], after[trial.number]
         if "arguments" not in was and "arguments" not in now:
-            told.append(_unverified(trial.kernel, trial.fixes, f"as it was, it did not compile here: {was['why']}"))
+            source = "what was recorded" if trial.cases.recorded else "made-up arguments"
+            told.append(
+                _unverified(trial.kernel, trial.fixes, f"as it was, it did not compile with {source}: {was['why']}")
+            )
             continue
         compiles = "arguments" in now
         told.append(
@@ -151,6 +156,7 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
                 fixes=trial.fixes,
                 outcome=TrialOutcome.VERIFIED if compiles else TrialOutcome.WITHDRAWN,
                 told=_told(trial),
+                types=_types(trial, now.get("arguments", {})),
                 before=was.get("variants"),
                 after=now.get("variants"),
                 same_code=was.get("code") == now["code"] if compiles else None,
@@ -166,6 +172,14 @@ def _told(trial: _Trial) -> str:
     named = " and ".join(f"`{name}`" for name in trial.names)
     alike = " that change alike" if len(trial.names) > 1 else ""
     return f" for {named}{alike} from {VALUES[0]} to {VALUES[-1]}" if named else ""
+
+
+def _types(trial: _Trial, arguments: Mapping[str, Any]) -> str:
+    """Return where the types of the `arguments` that compiled are from. Those of pointers are not in the source."""
+    if trial.cases.recorded:
+        return "types from the recording"
+    pointers = [f"`{name}` *{one['dtype']}" for name, one in arguments.items() if one["kind"] == "tensor"]
+    return f"types made up: {', '.join(pointers)}" if pointers else "no pointers"
 
 
 def _unverified(kernel: Kernel, fixes: tuple[Finding, ...], why: str) -> TrialVerdict:

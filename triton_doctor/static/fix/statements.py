@@ -49,21 +49,18 @@ def _statement(tree: Tree, start: int, end: int) -> tuple[cst.SimpleStatementLin
 
 
 def _sets(node: cst.BaseSmallStatement, variable: str) -> bool:
-    """Return whether the statement names the variable: a knob or a string."""
+    """Return whether the statement sets the variable, a knob or a string, to a literal or a name, and does no more."""
     match node:
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute())]):
-            return True
-        case (
-            cst.Assign(
-                targets=[
-                    cst.AssignTarget(
-                        target=cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))])
-                    )
-                ]
-            )
-            | cst.Expr(value=cst.Call(args=[cst.Arg(value=cst.SimpleString() as key), *_]))
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=target)], value=cst.SimpleString() | cst.Integer() | cst.Name()
         ):
-            return key.evaluated_value == variable
+            match target:
+                case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(cst.SimpleString() as key))]):
+                    return key.evaluated_value == variable
+                case _:
+                    return isinstance(target, cst.Attribute)
+        case cst.Expr(value=cst.Call(args=[cst.Arg(value=cst.SimpleString() as key), cst.Arg(value, star="")])):
+            return key.evaluated_value == variable and isinstance(value, cst.SimpleString | cst.Name)
         case _:
             return False
 

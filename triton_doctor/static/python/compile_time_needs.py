@@ -46,7 +46,7 @@ def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, st
     elif callee in _SHAPED:
         position, name = _SHAPED[callee]
         if callee in _SHAPED_METHODS:
-            shapes = call.args[1:] if _is_of_a_module(call.func) else call.args
+            shapes = call.args[1:] if is_of_language(call.func) else call.args
         else:
             shapes = call.args[position : position + 1]
         yield from ((value, BLOCK) for value in shapes)
@@ -63,11 +63,13 @@ def _needs_of(call: ast.Call, callee: str | None) -> Iterator[tuple[ast.expr, st
             yield value, _KEYWORDS[name]
 
 
-def _is_of_a_module(func: ast.expr) -> bool:
-    """Return whether it is `tl.reshape`, not a method: the first argument is then a tensor."""
+def is_of_language(func: ast.expr) -> bool:
+    """Return whether it is `tl.reshape` or `tl.math.exp`, not a method: the first argument is then a tensor."""
     match func:
-        case ast.Attribute(ast.Name("tl" | "language")) | ast.Attribute(ast.Attribute(attr="language")):
+        case ast.Attribute(ast.Name("tl" | "language") | ast.Attribute(attr="language")):
             return True
+        case ast.Attribute(ast.Attribute(attr="math") as base):
+            return is_of_language(base)
         case _:
             return False
 

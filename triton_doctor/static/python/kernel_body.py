@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.static.python.compile_time_needs import BLOCK, BRANCH, OTHER, REASONS, needs_of, needs_of_local
@@ -18,11 +19,12 @@ from triton_doctor.static.python.nodes import (
     names_in,
     names_in_all,
     operand_names,
+    parts,
     read_aranges,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from triton_doctor.static.python.functions import Definition
     from triton_doctor.static.sources.source_text import SourceText
@@ -43,6 +45,8 @@ class _UseReader:
         self._names = NamesInOrder()
         self._run_time_reads = 0
         self._known_tests: list[Branch] = []
+        self._skipped: list[ast.Name] = []
+        self._flagged: list[tuple[ast.expr, list[tuple[int, int]]]] = []
         self._loop_depth = 0
         self._block_reads: dict[str, int] = {}
         self._from: dict[str, frozenset[str]] = {name: frozenset({name}) for name in params}
@@ -149,14 +153,21 @@ class _UseReader:
         before = self._run_time_reads
         self.visit(node.test)
         is_known = self._run_time_reads == before
-        begin = self._names.mark()
+        arms = [node.body, node.orelse] if isinstance(node, ast.If) else [[node.body], [node.orelse]]
+        if type(node.test) is ast.Constant:  # Triton skips the other arm
+            skipped = arms.pop(1 if node.test.value else 0)
+            self._skipped += (part for one in skipped for part in parts(one) if isinstance(part, ast.Name))
+            is_known = False
+        marks = [self._names.mark()]
         self._branches += 1
-        arms = [*node.body, *node.orelse] if isinstance(node, ast.If) else [node.body, node.orelse]
-        for one in arms:
-            self.visit(one)
+        for arm in arms:
+            for one in arm:
+                self.visit(one)
+            marks.append(self._names.mark())
         self._branches -= 1
         if is_known:
-            self._known_tests.append(Branch(node, begin, self._names.mark(), in_loop=self._loop_depth > 0))
+            self._known_tests.append(Branch(node, marks[0], marks[-1], in_loop=self._loop_depth > 0))
+            self._flagged.append((node.test, marks))
 
     def _loop(self, node: ast.For | ast.While) -> None:
         if type(node) is ast.For:
@@ -172,8 +183,6 @@ class _UseReader:
         """The names that the body needs at compile time, with the reason."""
         needing = list(self._needing)
         for branch in self._known_tests:
-            if type(branch.node.test) is ast.Constant:
-                continue
             parts = compared(branch.node.test)
             needing += [(part, OTHER) for part in parts if needs_more_than_a_number(part)]
             if any(map(self._sources, parts)) and branch.must_be_constexpr(self._names):
@@ -188,9 +197,12 @@ class _UseReader:
         for loop in self._loops:
             step = self._sources(loop.args[2]) if len(loop.args) > 2 else frozenset[str]()
             self._walked |= frozenset[str]().union(*map(self._sources, loop.args[:2])) - step
+        self._bound.update(part.id for part in self._skipped if type(part.ctx) is ast.Store)
+        skipped = {part.id for part in self._skipped} - self._bound
         reads = Counter(self._names.loaded)
         reads.update(self._names.bound)
-        read = {name: reads[name] for name in self._params if name in reads}
+        read = {name: reads[name] for name in self._params if name in reads or name in skipped}
+        outer = skipped.union(self._names.loaded) - self._params - self._bound
         aranges = [one for one in self._aranges if self._bound.isdisjoint(names_in(one[0]))]
         return BodyUses(
             needed=self._needed(),
@@ -201,10 +213,27 @@ class _UseReader:
             bounds=frozenset(self._bounds),
             passes=tuple(self._passes),
             passes_at_run_time=frozenset(self._passes_at_run_time),
-            outer=frozenset(self._names.loaded) - self._params - self._bound,
+            outer=frozenset(outer),
+            conditional=tuple(self._conditional(outer)),
             aranges=tuple(read_aranges(aranges, source)),
             span=source.span(node),
         )
+
+    def _conditional(self, outer: Iterable[str]) -> Iterator[tuple[str, str | None, bool]]:
+        """Yield the names that are read in one arm of a branch only, as in `BodyUses.conditional`."""
+        places: dict[str, tuple[int, int]] = {}
+        for at, name in enumerate(self._names.loaded):
+            places[name] = places[name][0] if name in places else at, at
+        yield from ((name, None, False) for name in outer if name not in places)
+        for test, marks in self._flagged:
+            holds = not isinstance(test, ast.UnaryOp)
+            flag = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+            if isinstance(flag, ast.Name) and flag.id in self._params - self._bound:
+                for (begin, end), value in zip(pairwise(mark[0] for mark in marks), (holds, not holds), strict=True):
+                    inside = (
+                        name for name in outer if name in places and begin <= places[name][0] <= places[name][1] < end
+                    )
+                    yield from ((name, flag.id, value) for name in inside)
 
     def _bound_offsets(self, test: ast.Compare) -> None:
         """Record `n` of `offs_m[:, None] < n`: a parameter that bounds offsets."""

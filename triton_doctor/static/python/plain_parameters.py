@@ -1,7 +1,8 @@
-"""Finds constexprs of a kernel that could be plain arguments: no use of them needs a compile-time value.
+"""Finds constexprs of a kernel that could be plain arguments, because an int32 in their place changes no type or value.
 
-A number known at compile time follows Python's rules: big integers, exact division, floored division of negatives,
-truth values. Uses that are not known to give the same at run time count as needing a constexpr.
+A constexpr adopts the type of what it meets, where an int32 widens 8 and 16 bits and makes a float32 of a bfloat16.
+What is computed from constexprs alone follows Python's rules: unbounded integers, floored division, truth values. So
+types are followed through the body, as far as the source tells them. What is not known to stay the same is refused.
 
 Only fixes need this, so a kernel's body is read for it a second time.
 """
@@ -9,33 +10,77 @@ Only fixes need this, so a kernel's body is read for it a second time.
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.python.compile_time_needs import is_of_language
 from triton_doctor.static.python.functions import parse_alone
 from triton_doctor.static.python.nodes import callee_name, names_in, parts
 from triton_doctor.static.python.steering import steering_names
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from triton_doctor.static.python.module import Kernel
 
-# Operators with the same result for non-negative integers at compile time and on the GPU.
-_ALIKE = (ast.Add, ast.Sub, ast.FloorDiv, ast.Mod, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
-# A product of two sizes may exceed 2**31: Python's grows, the GPU's wraps. A product with a literal is as safe as the
-# size itself.
-_GROWING = (ast.Mult, ast.LShift)
-# Functions that accept compile-time and run-time numbers alike.
-_ARITHMETIC = frozenset({"cdiv", "minimum", "maximum", "min", "max"})
-# Functions whose arguments must be compile-time numbers, as is the result.
-_COMPILE_TIME = frozenset({"constexpr", "next_power_of_2", "static_range", "int", "float", "bool", "len"})
+_COMPARING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_COMPUTING = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
+_DIVIDING = (ast.FloorDiv, ast.Mod)
+# The types at the heads of loops are settled after two or three walks through a body.
+_MOST_WALKS = 12
+
+
+class _Type(IntEnum):
+    """What is known of a type. For what results of two, see triton 3.9 language/semantic.py computation_type_impl.
+
+    - `FOLDED`: that of a number which is known while compiling. `DATA`: any other.
+    - `FLAG`: a pointer, an int1, or signed and of 32 bits or more. What follows has 32 bits or more.
+    - `WIDE`: any such; if unsigned, `//` and `%` refuse it beside an int32. `SIGNED` integers. `FLOAT`.
+    """
+
+    FOLDED = 0
+    DATA = 1
+    FLAG = 2
+    WIDE = 3
+    SIGNED = 4
+    FLOAT = 5
+
+
+_TYPES = {
+    "int1": _Type.FLAG, "int32": _Type.SIGNED, "int64": _Type.SIGNED, "uint32": _Type.WIDE, "uint64": _Type.WIDE,
+    "float32": _Type.FLOAT, "float64": _Type.FLOAT,
+}  # fmt: skip
+# Annotations of plain parameters that do not set their type.
+_UNTYPED = frozenset({None, "int", "float", "bool", "tensor", "Tensor", "const", "pointer_type"})
+# Functions of float32 and float64 only (triton 3.9 language/math.py), and those that return positions.
+_RESULTS = {
+    **dict.fromkeys("exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos erf".split(), _Type.FLOAT),
+    **dict.fromkeys("arange program_id num_programs argmax argmin".split(), _Type.SIGNED),
+}
+# Functions whose result has the type of their tensor.
+_KEEPING = frozenset("sum max min cumsum abs trans reshape view broadcast_to expand_dims zeros_like".split())
+_DTYPE_POSITIONS = {"to": 0, "zeros": 1, "cast": 1, "full": 2}
 # Arguments of these functions may be of either kind (triton 3.9 language/core.py make_block_ptr, advance).
 _POINTED = {"make_block_ptr": frozenset({1, 2, 3, "shape", "strides", "offsets"}), "advance": frozenset({1, "offsets"})}
+
+
+class _BodyValue(NamedTuple):
+    """An abstract value. `roots` are the parameters that it may be folded from.
+
+    `folds` if it may be known while compiling, as are constexprs and a plain argument of 1. `is_integer` if it is
+    computed from `roots` and literals, so that an int32 holds it.
+    """
+
+    type: _Type
+    folds: bool = False
+    roots: frozenset[str] = frozenset()
+    is_integer: bool = False
+
+
+_UNKNOWN = _BodyValue(_Type.DATA, folds=True)
+_NUMBER = _BodyValue(_Type.FOLDED, folds=True, is_integer=True)
 
 
 class PlainConstexprs(NamedTuple):
@@ -49,20 +94,31 @@ class PlainConstexprs(NamedTuple):
 
 
 @cached_in_scan(most=32)
-def find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
-    """Analyse the constexprs of `kernel`, read from `source`. Empty if the kernel is too deeply nested."""
+def find_plain_constexprs(kernel: Kernel, source: bytes, pointers: frozenset[str]) -> PlainConstexprs:
+    """Analyse the constexprs of `kernel`, read from `source`. Empty if the kernel is too deeply nested.
+
+    `pointers` are parameters at which addresses begin.
+    """
     try:
-        return with_own_stack(_find_plain_constexprs, kernel, source)
+        return with_own_stack(_find_plain_constexprs, kernel, source, pointers)
     except RecursionError:
         return PlainConstexprs(frozenset(), frozenset())
 
 
-def _find_plain_constexprs(kernel: Kernel, source: bytes) -> PlainConstexprs:
+def _find_plain_constexprs(kernel: Kernel, source: bytes, pointers: frozenset[str]) -> PlainConstexprs:
     node = definition_of(kernel, source)
-    constexprs = frozenset(param.name for param in kernel.params if param.is_constexpr)
-    every = tuple(chain.from_iterable(map(parts, node.body)))
-    plain = plain_names(node, every, constexprs - kernel.uses.needed.keys(), constexprs)
-    return PlainConstexprs(plain, steering_names(every, plain))
+    wanted = frozenset(param.name for param in kernel.params if param.is_constexpr) - kernel.uses.needed.keys()
+    known: dict[str, _BodyValue] = {}
+    for param in kernel.params:
+        if param.name in wanted:
+            known[param.name] = _NUMBER._replace(roots=frozenset({param.name}))
+        elif param.is_constexpr:
+            known[param.name] = _NUMBER._replace(is_integer=False)
+        else:
+            given = _Type.FLAG if param.annotation in _UNTYPED else _TYPES.get(param.annotation or "", _Type.DATA)
+            known[param.name] = _BodyValue(given, folds=param.name not in pointers)
+    plain = wanted - _PlainUses(wanted, known).refused_in(node.body)
+    return PlainConstexprs(plain, steering_names(chain.from_iterable(map(parts, node.body)), plain))
 
 
 def definition_of(kernel: Kernel, source: bytes) -> ast.FunctionDef:
@@ -78,189 +134,220 @@ def _lines(source: bytes) -> SourceText:
     return SourceText(source)
 
 
-class _BodyValue(NamedTuple):
-    """An abstract value: known only at run time, or else computed from the parameters `roots` and constants."""
-
-    at_run_time: bool
-    roots: frozenset[str] = frozenset()
-
-
-_RUN_TIME = _BodyValue(True)
-_CONSTANT = _BodyValue(False)
-
-
-def plain_names(
-    node: ast.FunctionDef, every: Iterable[ast.AST], wanted: frozenset[str], constexprs: frozenset[str]
-) -> frozenset[str]:
-    """Return those of `wanted`, constexprs of the kernel `node`, that could be plain arguments.
-
-    `every` are all `parts` of its body.
-    """
-    if not wanted:
-        return wanted
-    args = node.args
-    names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-    uses = _PlainUses(wanted, {name: _CONSTANT if name in constexprs else _RUN_TIME for name in names}, every)
-    for statement in node.body:
-        uses.statement(statement)
-    return wanted - uses.refused
-
-
 class _PlainUses:
-    def __init__(self, wanted: frozenset[str], known: dict[str, _BodyValue], every: Iterable[ast.AST]) -> None:
-        self.refused: set[str] = set()
-        self._known = {**known, **{name: _BodyValue(False, frozenset({name})) for name in wanted}}
-        self._wanted = wanted
-        self._bound = Counter(part.id for part in every if type(part) is ast.Name and type(part.ctx) is ast.Store)
+    def __init__(self, wanted: frozenset[str], known: dict[str, _BodyValue]) -> None:
+        self._wanted, self._known = wanted, known
+        self._heads: dict[int, dict[str, _BodyValue]] = {}
+        self._refused: set[str] = set()
 
-    def statement(self, node: ast.stmt) -> None:
+    def refused_in(self, body: list[ast.stmt]) -> frozenset[str]:
+        """Return the parameters that some use in `body` may need as constexprs."""
+        given = self._known
+        for _ in range(_MOST_WALKS):
+            before, self._known = dict(self._heads), dict(given)
+            self._block(body)
+            if self._heads == before:
+                return frozenset(self._refused)
+        return self._wanted
+
+    def _block(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
         match node:
-            case ast.Assign(targets=[target], value=value):
-                self._assign(target, value)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self._assign(target, value)
-            case ast.AugAssign(target=target, value=value):
-                added = self._of(value)
-                if not self._of_target(target).at_run_time:
-                    self._refuse(added)
-                    self._refuse_all(target)
-            case ast.Expr(value=value):
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
+                for target, value in zip(targets, [self._of(one) for one in values], strict=True):
+                    self._bind(target, value)
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                self._bind(target, self._of(value))
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                self._bind(target, self._operation(self._known.get(name, _UNKNOWN), op, self._of(value)))
+            case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
                 self._refuse(self._of(value))
-            case ast.For(target=target, iter=source, body=body, orelse=orelse):
-                self._refuse(self._of(source))
-                self._bind(target, _RUN_TIME)
-                self._block(body + orelse)
-            case ast.If(test=test, body=body, orelse=orelse) | ast.While(test=test, body=body, orelse=orelse):
-                self._refuse(self._of(test))
-                self._block(body + orelse)
-            case ast.Return(value=ast.expr() as value):
-                self._refuse(self._of(value))
+            case ast.For(target=target, iter=source):
+                count = self._of(source)
+                self._refuse(count)
+                self._loop(node, target, count)
+            case ast.While(test=test):
+                self._loop(node, test, None)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self._test(test)
+                before = dict(self._known)
+                self._block(body)
+                after, self._known = self._known, before
+                self._block(orelse)
+                self._known = _joined(self._known, after)
             case ast.Pass() | ast.Return() | ast.Break() | ast.Continue():
                 pass
             case _:
                 self._refuse_all(node)
 
-    def _block(self, body: list[ast.stmt]) -> None:
-        for statement in body:
-            self.statement(statement)
+    def _loop(self, node: ast.For | ast.While, target: ast.expr, count: _BodyValue | None) -> None:
+        head = self._heads[id(node)] = _joined(self._known, self._heads.get(id(node), {}))
+        self._known = dict(head)
+        if count is None:
+            self._test(target)
+        else:
+            self._bind(target, count)
+        self._block(node.body)
+        self._heads[id(node)] = _joined(head, self._known)
+        self._known = dict(self._heads[id(node)])
+        self._block(node.orelse)
 
-    def _refuse(self, value: _BodyValue) -> None:
-        self.refused |= value.roots
+    def _test(self, test: ast.expr) -> None:
+        """Read the test of a branch. Triton compiles one arm of a test that folds, and else both."""
+        value = self._of(test)
+        if value.type is _Type.FOLDED:
+            self._refuse(value)
+
+    def _refuse(self, *values: _BodyValue) -> None:
+        self._refused.update(*(value.roots for value in values))
 
     def _refuse_all(self, node: ast.AST) -> _BodyValue:
+        """Refuse the names in `node`, which is not followed, and forget those that it binds."""
         for name in names_in(node):
-            self._refuse(self._known.get(name, _CONSTANT))
-        return _CONSTANT
-
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
-        match target, value:
-            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-                for one, its in zip(targets, values, strict=True):
-                    self._assign(one, its)
-            case ast.Name(), _:
-                self._bind(target, self._of(value))
-            case _:
-                self._refuse(self._of(value))
-                self._bind(target, _CONSTANT)
+            self._refuse(self._known.get(name, _UNKNOWN))
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                self._bind(part, _UNKNOWN)
+        return _UNKNOWN
 
     def _bind(self, target: ast.expr, value: _BodyValue) -> None:
+        """Assign `value`. Triton makes a tensor of a number; its interpreter does not, so that it may still fold."""
         if not isinstance(target, ast.Name):
+            self._refuse(value)
             self._refuse_all(target)
             return
-        name = target.id
-        if name in self._wanted:
-            self.refused.add(name)
-        elif self._bound.get(name, 0) > 1 and not value.at_run_time:
-            # The new value and its type are not followed.
-            self._refuse(value)
-            self._known[name] = _CONSTANT
-        elif self._known.get(name, value).at_run_time or self._bound.get(name, 0) <= 1:
-            self._known[name] = value
-
-    def _of_target(self, target: ast.expr) -> _BodyValue:
-        return self._known.get(target.id, _CONSTANT) if isinstance(target, ast.Name) else self._of(target)
+        if target.id in self._wanted:
+            self._refused.add(target.id)
+        if value.type is _Type.FOLDED:
+            value = value._replace(type=_Type.SIGNED if value.is_integer else _Type.FLAG)
+        self._known[target.id] = value
 
     def _of(self, node: ast.expr) -> _BodyValue:
         match node:
-            case ast.Constant():
-                return _CONSTANT
+            case ast.Constant(value=value):
+                return _NUMBER._replace(is_integer=type(value) is int and abs(value) < 2**31)
             case ast.Name(id=name):
-                return self._known.get(name, _CONSTANT)
-            case ast.BinOp(left=left, op=op, right=right):
-                return self._operation(left, op, right)
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=operand):
-                return self._of(operand)
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                return self._comparison(ops, [self._of(one) for one in (left, *others)])
+                return self._known.get(name, _UNKNOWN)
+            case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._operation(self._of(left), op, self._of(right))
+            case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
+                found = self._of(operand)
+                if isinstance(op, ast.Invert) or not found.is_integer:
+                    self._refuse(found)
+                return found._replace(is_integer=False)
             case ast.Call():
                 return self._call(node)
             case ast.Subscript(value=value, slice=index):
-                self._refuse(self._of(index))
                 found = self._of(value)
                 self._refuse(found)
-                return _BodyValue(found.at_run_time)
-            case ast.Slice():
-                return self._refuse_all(node)
-            case ast.Tuple(elts=items) | ast.List(elts=items):
-                for item in items:
-                    self._refuse(self._of(item))
-                return _CONSTANT
-            case ast.Attribute(value=value):
-                self._refuse(self._of(value))
-                return _CONSTANT
+                self._refuse_all(index)
+                return found._replace(roots=frozenset(), is_integer=False)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self._refuse_all(test)
+                arms = self._of(body), self._of(orelse)
+                self._refuse(*arms)
+                return _join(*arms)
             case _:
                 return self._refuse_all(node)
 
-    def _operation(self, left: ast.expr, op: ast.operator, right: ast.expr) -> _BodyValue:
-        one, other = self._of(left), self._of(right)
-        if one.at_run_time or other.at_run_time:
-            return _RUN_TIME
-        both = _BodyValue(False, one.roots | other.roots)
-        alike = isinstance(op, _ALIKE)
-        if isinstance(op, ast.FloorDiv | ast.Mod):
-            alike = not any(isinstance(part, ast.Sub | ast.USub) for part in (*ast.walk(left), *ast.walk(right)))
-        elif isinstance(op, _GROWING):
-            alike = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
-        if not alike:
-            self._refuse(both)
-        return both
+    def _operation(self, left: _BodyValue, op: ast.AST, right: _BodyValue) -> _BodyValue:
+        """Return the result of an operator. Refuse the roots of what an int32 would give another type or value.
 
-    def _comparison(self, ops: list[ast.cmpop], values: list[_BodyValue]) -> _BodyValue:
-        if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in ops) or len(values) > 2:
-            for value in values:
-                self._refuse(value)
-            return _CONSTANT
-        if any(value.at_run_time for value in values):
-            return _RUN_TIME
-        return _BodyValue(False, frozenset[str]().union(*(value.roots for value in values)))
+        `/` is always refused: to divide by a constant, the compiler multiplies, which rounds otherwise.
+        """
+        compares, divides = isinstance(op, _COMPARING), isinstance(op, _DIVIDING)
+        folds = left.folds and right.folds
+        is_exact = left.is_integer and right.is_integer and (compares or (isinstance(op, ast.Sub) and not right.roots))
+        # A plain argument of 1 folds too: where a larger one wraps in any case, but not where it would be rounded.
+        is_argument = not divides and any(one.type is not _Type.FOLDED and not one.roots for one in (left, right))
+        for one, other in ((left, right), (right, left)):
+            is_divided = divides and (other.type not in (_Type.FOLDED, _Type.FLAG, _Type.SIGNED) or not one.is_integer)
+            if other.type is _Type.DATA or is_divided:
+                self._refuse(one)
+        if not (compares or divides or isinstance(op, _COMPUTING)) or (folds and not is_exact and not is_argument):
+            self._refuse(left, right)
+        if left.type is right.type is _Type.FOLDED:
+            kind = _Type.FOLDED
+        elif compares:
+            kind = _Type.FLAG
+        else:
+            kind = _Type.FLOAT if isinstance(op, ast.Div) else _promoted(left, right)
+        return _BodyValue(kind, folds, left.roots | right.roots if folds else frozenset(), is_exact and not compares)
 
     def _call(self, node: ast.Call) -> _BodyValue:
-        func, by_name = node.func, isinstance(node.func, ast.Name)
-        callee = callee_name(node) or ""
-        if callee == "to" and isinstance(func, ast.Attribute):
-            self._of(func.value)  # a constexpr has this method too, with the result that it has at run time
-        elif isinstance(func, ast.Attribute):
-            self._refuse(self._of(func.value))
-        given: list[tuple[int | str | None, ast.expr]] = [
-            *enumerate(node.args),
-            *((keyword.arg, keyword.value) for keyword in node.keywords),
-        ]
-        values = []
-        for position, argument in given:
+        func, callee = node.func, callee_name(node) or ""
+        base = self._of(func.value) if isinstance(func, ast.Attribute) else None
+        is_method = isinstance(func, ast.Attribute) and (
+            not isinstance(func.value, ast.Name | ast.Attribute)
+            or not self._known.keys().isdisjoint(names_in(func.value))
+        )
+        if base is not None and callee != "to":
+            self._refuse(base)  # a constexpr has the method `to`, with the result that it has at run time
+        given: dict[int | str | None, ast.expr] = {one.arg: one.value for one in node.keywords}
+        given.update(enumerate(node.args))
+        values: dict[int | str | None, _BodyValue] = {}
+        for position, argument in given.items():
             if position in _POINTED.get(callee, ()) and isinstance(argument, ast.Tuple | ast.List):
                 for item in argument.elts:
                     self._of(item)
-                continue
-            value = self._of(argument)
-            values.append(value)
-            if callee not in _ARITHMETIC and not (callee == "range" and isinstance(position, int)):
+            else:
+                values[position] = self._of(argument)
+        is_of_triton = is_of_language(func)
+        if len(node.args) == len(given) == 2 and (callee in ("min", "max") if base is None else is_of_triton):
+            one, other = values[0], values[1]
+            if callee == "cdiv":
+                added = self._operation(one, ast.Add(), self._operation(other, ast.Sub(), _NUMBER))
+                return self._operation(added, ast.FloorDiv(), other)
+            if callee in ("min", "max", "minimum", "maximum"):
+                # Python chooses of two constexprs by itself; `tl.minimum` makes tensors of them.
+                return self._operation(one, ast.BitAnd() if base is None else ast.Sub(), other)
+        if callee == "where" and is_of_triton and len(node.args) == len(given) == 3:
+            self._refuse(values[0])
+            return self._operation(values[1], ast.Sub(), values[2])._replace(folds=False, roots=frozenset())
+        for position, value in values.items():
+            if callee != "range" or position not in (0, 1) or not value.is_integer:
                 self._refuse(value)
-        if callee in _ARITHMETIC:
-            at_run_time = any(value.at_run_time for value in values)
-            return (
-                _RUN_TIME if at_run_time else _BodyValue(False, frozenset[str]().union(*(one.roots for one in values)))
-            )
-        if callee in _COMPILE_TIME or callee == "range":
-            return _CONSTANT
-        # A function of triton.language returns a tensor; any other callable returns its argument's kind.
-        return _RUN_TIME if not by_name or any(value.at_run_time for value in values) else _CONSTANT
+        if callee == "range":
+            is_signed = all(value.type in (_Type.FOLDED, _Type.FLAG, _Type.SIGNED) for value in values.values())
+            return _BodyValue(_Type.SIGNED if is_signed else _Type.WIDE)
+        if not (is_method or is_of_triton):
+            return _UNKNOWN
+        kept = base if is_method else values.get(0)
+        dtype = given.get("dtype", given.get(_DTYPE_POSITIONS.get(callee)))
+        if dtype is not None and (callee in _DTYPE_POSITIONS or callee in _KEEPING):
+            return _BodyValue(_TYPES.get(dtype.attr if isinstance(dtype, ast.Attribute) else "", _Type.DATA))
+        if callee == "dot" and given.keys() <= {0, 1, "allow_tf32", "input_precision"}:
+            return _BodyValue(_Type.WIDE)
+        if callee in _KEEPING and kept is not None and "return_indices" not in given:
+            return _BodyValue(kept.type)
+        return _BodyValue(_RESULTS[callee]) if callee in _RESULTS else _UNKNOWN
+
+
+def _promoted(left: _BodyValue, right: _BodyValue) -> _Type:
+    """Return the type of an arithmetic result. What folds leaves the type of the other as it is."""
+    if left.folds != right.folds:
+        return right.type if left.folds else left.type
+    least, most = sorted((left.type, right.type))
+    if least is _Type.DATA and most in (_Type.WIDE, _Type.SIGNED):
+        return _Type.WIDE
+    if (least, most) in ((_Type.DATA, _Type.FLAG), (_Type.WIDE, _Type.SIGNED)):
+        return least
+    return most
+
+
+def _join(one: _BodyValue, other: _BodyValue) -> _BodyValue:
+    """Return the value that is one of the two."""
+    least, most = sorted((one.type, other.type))
+    if least is not most and (least is _Type.FOLDED or (least is _Type.FLAG and most is _Type.WIDE)):
+        least = _Type.DATA
+    return _BodyValue(least, one.folds or other.folds, one.roots | other.roots, one.is_integer and other.is_integer)
+
+
+def _joined(one: dict[str, _BodyValue], other: dict[str, _BodyValue]) -> dict[str, _BodyValue]:
+    """Return what is known of each name where one of two paths was taken."""
+    return {**one, **{name: _join(one.get(name, value), value) for name, value in other.items()}}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
+from triton_doctor.static.project.calls.surroundings import is_in_sight
 from triton_doctor.static.project.launches.expected_errors import expects_error_after, is_expected_to_fail
+from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.rules.registry import Rule
@@ -58,7 +60,8 @@ def check(project: Project) -> Iterator[Finding]:
             if is_expected_to_fail(project, kernel):
                 break
             if all(_is_plain(binding.value) for binding in bindings) and not allowed:
-                yield _not_constexpr(project, kernel, name, home, bindings)
+                if _is_compiled(project, kernel, name):
+                    yield _not_constexpr(project, kernel, name, home, bindings)
             elif all(_is_constexpr(binding.value) for binding in bindings):
                 for later in _assigned_later(home, own):
                     if not expects_error_after(*later):
@@ -67,6 +70,33 @@ def check(project: Project) -> Iterator[Finding]:
                         break
         for several in reassigned.values():
             yield _changes(project, kernel, several)
+
+
+def _is_compiled(project: Project, kernel: Kernel, name: str) -> bool:
+    """Return whether Triton may compile a read of `name`: it skips the other arm where the test is a literal or a
+    constexpr.
+    """
+    for conditional, flag, value in kernel.uses.conditional:
+        if conditional == name and (flag is None or _is_always(project, kernel, flag, not value)):
+            return False
+    return True
+
+
+def _is_always(project: Project, kernel: Kernel, flag: str, value: bool) -> bool:
+    """Return whether each use of `kernel` is a launch that passes a literal with the truth `value` as the constexpr
+    `flag`.
+    """
+    param = next(one for one in kernel.params if one.name == flag)
+    launches = launches_of(project).get(kernel.key, ())
+    given = [spelled_out(launch, kernel).get(flag) for launch in launches if not hides_arguments(launch)]
+    values = [param.default if one is None else one.value for one in given]
+    return (
+        param.is_constexpr
+        and 0 < len(launches) == len(given)
+        and all(isinstance(one, Const) and bool(one.value) is value for one in values)
+        and not kernel.may_set(flag)
+        and is_in_sight(project, kernel)
+    )
 
 
 def _is_plain(value: Expr) -> bool:

@@ -15,6 +15,7 @@ from triton_doctor.static.project.calls.surroundings import (
     changed,
     launch_starts,
     launches,
+    pointers,
     subject,
 )
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
@@ -211,7 +212,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     if finding.facts.use == "read":
         changes: list[Change] = [DropAnnotation(kernel.path, param.span)]
         how = "a plain argument"
-        body = find_plain_constexprs(kernel, project.modules.source(kernel.path))
+        body = find_plain_constexprs(kernel, project.modules.source(kernel.path), pointers(project, kernel))
         if param.name in body.steering and kernel.jit_span is not None and param.name not in kernel.do_not_specialize:
             changes.append(AddListed(kernel.path, kernel.jit_span, "do_not_specialize", param.name))
             how += ", and not specialize on it"

@@ -105,6 +105,8 @@ def _candidates(launch: LinkedLaunch, kernel: Kernel) -> Iterator[_Candidate]:
         argument = arguments.get(param.name)
         if argument is None or param.is_constexpr or param.name in kernel.do_not_specialize:
             continue
+        if param.name not in kernel.uses.read:
+            continue  # TRD202 says to remove it
         if in_autotune_key(kernel, param):
             continue
         origin = origin_of(launch, argument.value)
