@@ -81,9 +81,9 @@ class BodyUses(NamedTuple):
     as the size of a block and nowhere else. `read` are read at all. `walked` are looped over. `replaced` are
     overwritten, in some branch, with a loaded value. `bounds` bound offsets: `offs < n`. `passes` are calls of other
     jit functions: (callee, position or keyword, name passed), those `passes_at_run_time` of what only the run decides.
-    `outer` are read but not bound in the body. `conditional` are those read only where a constexpr parameter has a truth
-    value; None is a branch never taken. `aranges` are the calls of `arange` with literals and parameters only. `span`
-    includes the header.
+    `outer` are read but not bound in the body. `conditional` are those read only where a constexpr parameter has a
+    truth value; None is a branch never taken. `aranges` are the calls of `arange` with literals and parameters only.
+    `span` includes the header.
     """
 
     needed: Mapping[str, str]
