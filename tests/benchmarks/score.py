@@ -41,7 +41,7 @@ from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.rules.registry import all_rules, run_checks
 from triton_doctor.static.sources.files import find_files
-from triton_doctor.static.variability.queries.tuning import fold_tuning
+from triton_doctor.static.variability.queries.configs import fold_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.variability.hints.axis_context import Toward
 from triton_doctor.static.variability.hints.hint_weights import weight_needed
 
-WAYS_TO_DECIDE = (
-    "to decide, give `check --recording` a recording of `run` or `run --dry`, or list the name in the settings: "
-    "`per-call` or `fixed`"
-)
+WAYS_TO_DECIDE = "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`"
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variability.queries.explain import ExplainedKernel, ExplainedParameter
+    from triton_doctor.static.variability.queries.description import ExplainedKernel, ExplainedParameter
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8

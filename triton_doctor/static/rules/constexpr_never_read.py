@@ -24,9 +24,9 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Call, Expr, Name, Opaque, every_part
 from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.variability.queries.companions import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
-from triton_doctor.static.variability.queries.joint_remedies import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.parameters import Parameter, parameters
 from triton_doctor.static.variability.values.lattice import Variability
 

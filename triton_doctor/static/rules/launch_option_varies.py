@@ -14,9 +14,9 @@ from triton_doctor.static.project.launches.launches import hides_arguments, laun
 from triton_doctor.static.python.ir import Const
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.models.triton import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
+from triton_doctor.static.variability.models.python import LAUNCH_OPTIONS, NVIDIA, is_alike_everywhere, is_default
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, explain_idle_launch, is_test
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
