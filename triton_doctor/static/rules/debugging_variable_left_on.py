@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import severity_of
+from triton_doctor.static.variability.queries.timed_regions import severity_of
 from triton_doctor.variables import parse_version, variables
 
 if TYPE_CHECKING:
