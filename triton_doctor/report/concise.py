@@ -12,7 +12,7 @@ from triton_doctor.terminal import escape_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.finding import Evidence, Finding
+    from triton_doctor.finding import Evidence, Finding, MachineFinding
     from triton_doctor.static.scan import Scan
 
 
@@ -77,7 +77,7 @@ def count_findings(scan: Scan) -> str:
     return ", ".join(parts) or "no problems"
 
 
-def count_severities(findings: Sequence[Finding]) -> str:
+def count_severities(findings: Sequence[Finding | MachineFinding]) -> str:
     """Return how many findings there are of each severity: `1 error, 2 warnings`."""
     counts = Counter(finding.severity for finding in findings)
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
