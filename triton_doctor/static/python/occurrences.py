@@ -18,6 +18,7 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.module import Import
 from triton_doctor.static.python.pieces import parse
 from triton_doctor.static.sources.source_text import SourceText
+from triton_doctor.static.sources.spellings import word_pattern
 
 # A docstring with one of these holds code: doctests, fences, blocks of reStructuredText.
 _HOLDS_CODE = re.compile(r">>>|```|~~~|::")
@@ -56,11 +57,6 @@ class Occurrence(NamedTuple):
     dotted: str | None = None
     scope: str = ""
     bindings: tuple[Import | None, ...] = ()
-
-
-def word_pattern(name: str) -> re.Pattern[str]:
-    """Return a pattern that matches `name` as a whole word."""
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
 @cached_in_scan()
