@@ -141,7 +141,8 @@ def _group(kernel: KernelName, variants: dict[int, RankedVariant], ranks: Sequen
                 if had[name, repr(value)] == mask:
                     values[name].setdefault(repr(value), value)
         # A value that only these ranks have tells them apart if each of their variants has one.
-        telling = [name for name in values if all(_has(one, name, values[name]) for one in of_group)]
+        constants = [dict(one.key.constants) for one in of_group]
+        telling = [name for name in values if all(repr(each.get(name, ...)) in values[name] for each in constants)]
         yield RankGroup(
             kernel=kernel,
             ranks=tuple(rank for number, rank in enumerate(ranks) if mask >> number & 1),
@@ -149,10 +150,6 @@ def _group(kernel: KernelName, variants: dict[int, RankedVariant], ranks: Sequen
             loaded=any(one.loaded for one in of_group),
             values=tuple((name, tuple(values[name].values())) for name in telling),
         )
-
-
-def _has(variant: RankedVariant, name: str, values: dict[str, Scalar]) -> bool:
-    return any(repr(value) in values for other, value in variant.key.constants if other == name)
 
 
 def _rank_steps(ranked: Iterable[tuple[int, Recording]]) -> Iterable[RankedStep]:

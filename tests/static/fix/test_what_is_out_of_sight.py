@@ -367,6 +367,7 @@ def test_prose_and_other_definitions_withhold_no_fix(fixed: Fix, name: str, text
     ("text", "made"),
     [
         ("import ops\ng = getattr(ops, f'sc{kind}')\n", 0),
+        ('import ops\ng = getattr(ops, f\'{"sc"}{"ale"}\')\n', 0),
         ("import ops\ng = vars(ops)['%sale' % kind]\n", 0),
         ("import ops\ng = getattr(ops, kind + 'ale')\n", 0),
         ("import ops\ng = getattr(ops, 'sc' + 'ale')\n", 0),

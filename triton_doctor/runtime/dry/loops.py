@@ -98,7 +98,7 @@ class Loops:
             place = function.place(frame.f_lasti)
             loop, reached = function.follow(place, reached, frame)
             activation.turns = {each: turns for each, turns in activation.turns.items() if place in each}
-            if loop and not (function.yields(loop) and self._is_left_outside(frame)):
+            if loop:
                 entry, turns = function.entry(loop, frame), activation.turns.get(loop)
                 if turns is None or turns.entry != entry:
                     turns = activation.turns[loop] = Turns(entry)
@@ -108,14 +108,6 @@ class Loops:
                 break
             callee = activation
         return 0, ""
-
-    def _is_left_outside(self, generator: FrameType) -> bool:
-        """Return whether the `for` that iterates over `generator` has another way out."""
-        frame = next(_callers(generator.f_back), generator)
-        function = self._read(frame)
-        place = function.place(frame.f_lasti)
-        loop = next(function.loops(place), None)
-        return loop is not None and function.is_for(place) and function.ends(loop, frame, driven=place)
 
     def _read(self, frame: FrameType) -> Function:
         if frame.f_code not in self._functions:
@@ -180,15 +172,7 @@ class Function:
         """Return the first line of `loop`."""
         return min(step.positions.lineno or 0 for step in map(self._steps.__getitem__, loop) if step.positions)
 
-    def yields(self, loop: frozenset[int]) -> bool:
-        """Return whether others run between turns of `loop`."""
-        return any(self._steps[n].opname == "YIELD_VALUE" for n in loop)
-
-    def is_for(self, place: int) -> bool:
-        """Return whether a `for` asks for its next object there."""
-        return self._steps[place].opname == "FOR_ITER"
-
-    def loops(self, place: int) -> Iterator[frozenset[int]]:
+    def _loops(self, place: int) -> Iterator[frozenset[int]]:
         """Give the loops around `place`, the innermost first."""
         found: list[frozenset[int]] = []
         within = self._alive
@@ -215,8 +199,8 @@ class Function:
 
     def _follow(self, place: int, reached: frozenset[str], frame: FrameType) -> tuple[Any, frozenset[str]]:
         places = {place} if RESULT in reached else set()
-        for loop in self.loops(place):
-            if not self.ends(loop, frame) and not self._exits(loop).isdisjoint(self._spread(places, reached, loop)[0]):
+        for loop in self._loops(place):
+            if not self._ends(loop, frame) and not self._exits(loop).isdisjoint(self._spread(places, reached, loop)[0]):
                 return loop, frozenset()
         dependent, names = self._spread(places, reached, self._alive)
         shared = set().union(*(self._writes[n] for n in self._alive if self._steps[n].opname in SHARING))
@@ -225,10 +209,10 @@ class Function:
             outside.add(RESULT)
         return None, frozenset(outside)
 
-    def ends(self, loop: frozenset[int], frame: FrameType, *, driven: int = -1) -> bool:
-        """Return whether `loop` has a way out that does not depend on data. What is `driven` there does."""
+    def _ends(self, loop: frozenset[int], frame: FrameType) -> bool:
+        """Return whether `loop` has a way out that does not depend on data."""
         asked = [(place, names) for place, names in self._followed if place in loop]
-        places = {driven, *(place for place, names in asked if RESULT in names), *self._idle(loop, frame)}
+        places = {*(place for place, names in asked if RESULT in names), *self._idle(loop, frame)}
         dependent, _ = self._spread(places, frozenset().union(*(names for _, names in asked)), loop)
         return not self._exits(loop) <= dependent or self._is_left_by_exception(loop)
 
@@ -296,7 +280,8 @@ class Function:
             called = [each for each in values if callable(each)]
             owners = [each.__self__ for each in called if isinstance(each, types.BuiltinMethodType)]
             is_clock = any(owner is time or owner is datetime.datetime for owner in owners)
-            if is_clock or (self.is_for(n) and called[:1] in ([itertools.count], [itertools.cycle])):
+            is_endless = called[:1] in ([itertools.count], [itertools.cycle])
+            if is_clock or (is_endless and self._steps[n].opname == "FOR_ITER"):
                 yield n
 
     def entry(self, loop: frozenset[int], frame: FrameType) -> tuple[int, ...]:
@@ -304,7 +289,7 @@ class Function:
 
         The test before the first turn is an instruction of its own, outside of the loop, until Python 3.13.
         """
-        *_, outermost = self.loops(min(loop))
+        *_, outermost = self._loops(min(loop))
         outer, own = ({name for n in each for name in self._writes[n]} for each in (outermost, loop))
         names = sorted(outer - own)
         held = frame.f_locals if names else {}

@@ -221,19 +221,15 @@ class _UseReader:
 
     def _conditional(self, outer: Iterable[str]) -> Iterator[tuple[str, str | None, bool]]:
         """Yield the names that are read in one arm of a branch only, as in `BodyUses.conditional`."""
-        places: dict[str, tuple[int, int]] = {}
-        for at, name in enumerate(self._names.loaded):
-            places[name] = places[name][0] if name in places else at, at
-        yield from ((name, None, False) for name in outer if name not in places)
+        total = Counter(self._names.loaded)
+        yield from ((name, None, False) for name in outer if not total[name])
         for test, marks in self._flagged:
-            holds = not isinstance(test, ast.UnaryOp)
-            flag = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+            is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+            flag = test.operand if isinstance(test, ast.UnaryOp) and is_not else test
             if isinstance(flag, ast.Name) and flag.id in self._params - self._bound:
-                for (begin, end), value in zip(pairwise(mark[0] for mark in marks), (holds, not holds), strict=True):
-                    inside = (
-                        name for name in outer if name in places and begin <= places[name][0] <= places[name][1] < end
-                    )
-                    yield from ((name, flag.id, value) for name in inside)
+                for (begin, end), value in zip(pairwise(mark[0] for mark in marks), (not is_not, is_not), strict=True):
+                    inside = Counter(self._names.loaded[begin:end])
+                    yield from ((name, flag.id, value) for name in outer if 0 < inside[name] == total[name])
 
     def _bound_offsets(self, test: ast.Compare) -> None:
         """Record `n` of `offs_m[:, None] < n`: a parameter that bounds offsets."""

@@ -12,18 +12,22 @@ import tokenize
 import unicodedata
 from collections import defaultdict
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.module import Import
 from triton_doctor.static.python.pieces import parse
 from triton_doctor.static.sources.source_text import SourceText
+from triton_doctor.static.sources.spellings import word_pattern
 
 # A docstring with one of these holds code: doctests, fences, blocks of reStructuredText.
 _HOLDS_CODE = re.compile(r">>>|```|~~~|::")
 # Comments that tools execute or read: `#!`, magics of notebooks, `# RUN:` and `# CHECK-LABEL:` of lit, types.
 _DIRECTIVE = re.compile(r"#\s*(?:[!%]|[A-Z][A-Z0-9-]*:|type:)")
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Statements that name what they bind.
+_NAMING = ("import", "from", "global", "nonlocal")
+_OPENING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Scope: TypeAlias = tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ...]
 
 
 class Kind(Enum):
@@ -55,11 +59,6 @@ class Occurrence(NamedTuple):
     bindings: tuple[Import | None, ...] = ()
 
 
-def word_pattern(name: str) -> re.Pattern[str]:
-    """Return a pattern that matches `name` as a whole word."""
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-
-
 @cached_in_scan()
 def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     """Return the occurrences of `name` in the text of a Python file. Raises as `ast.parse` and `tokenize` do."""
@@ -69,16 +68,12 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
         text = token.string if token.string.isascii() else unicodedata.normalize("NFKC", token.string)
         (line, column), (end_line, end_column) = token.start, token.end
         if token.type == tokenize.NAME and text == name:
-            node = tree.at_start.get((line, column + 1)) or tree.at_end.get((end_line, end_column + 1))
-            if node is not None and name in (getattr(node, part, None) for part in ("id", "attr", "arg", "name")):
-                found.append(tree.occurrence(node))
+            place = tree.places.get((line, column + 1)) or tree.places.get((end_line, end_column + 1))
+            if place is not None and name in (getattr(place[0], part, None) for part in ("id", "attr", "arg")):
+                found.append(tree.occurrence(*place))
             else:
-                is_binding = before in ("def", "class", "as", "case") or first in (
-                    "import",
-                    "from",
-                    "global",
-                    "nonlocal",
-                )
+                # Declarations, and what has no position of its own in the tree.
+                is_binding = before in ("def", "class", "as", "case") or first in _NAMING
                 found.append(Occurrence(Kind.BINDING if is_binding else Kind.OTHER, line))
         elif token.type not in (tokenize.NAME, tokenize.ENCODING) and word.search(text):
             is_prose = (
@@ -94,135 +89,106 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     return tuple(found)
 
 
-class Scope:
-    """A scope of a file, and how it binds each name."""
-
-    def __init__(self, parent: Scope | None, prefix: str, node: ast.AST | None = None) -> None:
-        self.parent, self.prefix, self.node = parent, prefix, node
-        self.bindings: defaultdict[str, list[Import | None]] = defaultdict(list)
-        self.redirected: dict[str, bool] = {}  # names declared global (True) or nonlocal
-
-    @property
-    def binding(self) -> Scope:
-        """The scope in which an assignment expression binds."""
-        return self.parent.binding if isinstance(self.node, _COMPREHENSIONS) and self.parent else self
-
-    def find(self, name: str) -> Scope:
-        """Return the scope that binds `name` here; the module if none does.
-
-        The body of a class may read a name of the scope around it before it binds its own: that one is returned.
-        """
-        scope, is_global = self, False
-        while scope.parent is not None:
-            declared = scope.redirected.get(name)
-            is_global |= declared is True
-            is_own = declared is None and name in scope.bindings and not isinstance(scope.node, ast.ClassDef)
-            if is_own and not is_global:
-                return scope
-            scope = scope.parent
-        return scope
-
-
 class Bindings:
-    """The names of a Python file: where they are, and which scopes bind them."""
+    """The names of a Python file: where they are, and which scopes bind them.
+
+    A scope is given by the functions and classes around it, outermost first. Uses of a name that the file declares
+    global or nonlocal are not resolved. What a lambda or comprehension binds may be used anywhere.
+    """
 
     def __init__(self, data: bytes) -> None:
         """Raises as `ast.parse` does."""
         source = SourceText(data)
         self.text = source.text
         self.docstrings = set[tuple[int, int]]()
-        self.at_start: dict[tuple[int, int], ast.AST] = {}
-        self.at_end: dict[tuple[int, int], ast.AST] = {}
+        # By the start of a name or argument, or the end of an attribute.
+        self.places: dict[tuple[int, int], tuple[ast.AST, Scope]] = {}
         self.renames: defaultdict[str, set[str]] = defaultdict(set)
-        self._source = source
-        self._scopes: dict[ast.AST, Scope] = {}
-        top = Scope(None, "")
-        scopes = [top]
-        pending: list[tuple[ast.AST, Scope]] = [(parse(data), top)]
+        self._span = source.span
+        self._bindings: defaultdict[str, defaultdict[Scope, list[Import | None]]]
+        self._bindings = defaultdict(lambda: defaultdict(list))
+        self._declared, self._shadowed = set[str](), set[str]()
+        pending: list[tuple[ast.AST, Scope]] = [(parse(data), ())]
         while pending:
             node, scope = pending.pop()
-            self._add(node, scope)
-            inner = _opened(node, scope)
-            if inner is not scope:
-                scopes.append(inner)
-            for name, value in ast.iter_fields(node):
-                at = _scope_of_field(node, name, scope, inner)
+            inner = (*scope, node) if isinstance(node, _OPENING) else scope
+            self._add(node, scope, inner)
+            for field, value in ast.iter_fields(node):
+                at = inner if field == "body" else scope
                 children = value if isinstance(value, list) else [value]
                 pending += [(child, at) for child in children if isinstance(child, ast.AST)]
-        for scope in scopes:
-            for name, is_global in scope.redirected.items():
-                target = top if is_global or scope.parent is None else scope.parent.find(name)
-                target.bindings[name] += scope.bindings.pop(name, ())
 
-    def occurrence(self, node: ast.AST) -> Occurrence:
-        """Return what the name at `node` is."""
-        span = self._source.span(node)  # type: ignore[arg-type]  # only nodes with a position are kept
-        if not isinstance(node, ast.Name | ast.Attribute) or (
-            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        ):
+    def occurrence(self, node: ast.AST, scope: Scope) -> Occurrence:
+        """Return what the name at `node` in `scope` is."""
+        span = self._span(node)  # type: ignore[arg-type]  # only nodes with a position are kept
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
             return Occurrence(Kind.BINDING, span.line)
-        start, dotted = (span.line, span.column), dotted_name(node)
-        if dotted is None:
+        dotted, start = ast.unparse(node), (span.line, span.column)
+        first, *rest = dotted.split(".")
+        if first in self._declared or not all(map(str.isidentifier, (first, *rest))):
             return Occurrence(Kind.USE, span.end_line, start)
-        first = dotted.partition(".")[0]
-        scope = self._scope(node).find(first)
-        return Occurrence(Kind.USE, span.end_line, start, dotted, scope.prefix, tuple(scope.bindings.get(first, ())))
+        bound = self._bindings.get(first, {})
+        # The body of a class may read a name of the scope around it before it binds its own: that one is taken.
+        while scope and (scope not in bound or isinstance(scope[-1], ast.ClassDef)):
+            scope = scope[:-1]
+        prefix = "".join(
+            f"{each.name}." if isinstance(each, ast.ClassDef) else f"{each.name}.<locals>." for each in scope
+        )
+        bindings = bound.get(scope, [])
+        if first in self._shadowed:
+            bindings = [*bindings, None] if bindings else []
+        return Occurrence(Kind.USE, span.end_line, start, dotted, prefix, tuple(bindings))
 
-    def _scope(self, node: ast.expr) -> Scope:
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return self._scopes[node]
-
-    def _add(self, node: ast.AST, scope: Scope) -> None:
-        """Record a name at `node`, and what `scope` binds there."""
+    def _add(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
+        """Record a name at `node`, and what it binds in `scope`, or in the scope `inner` that it opens."""
         match node:
-            case ast.Name():
-                self._scopes[node] = scope
-                if not isinstance(node.ctx, ast.Load):
-                    scope.bindings[node.id].append(None)
-                self._place(node)
+            case ast.Name(id=name, ctx=context):
+                if not isinstance(context, ast.Load):
+                    self._bindings[name][scope].append(None)
+                self._place(node, scope)
+            case ast.arg():
+                self._place(node, scope)
             case ast.Attribute():
-                span = self._source.span(node)
-                self.at_end[span.end_line, span.end_column] = node
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                scope.bindings[name].append(None)
-            case ast.arg(arg=name):
-                scope.bindings[name].append(None)
-                self._place(node)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                scope.bindings[name].append(None)
-            case ast.MatchMapping(rest=str(name)):
-                scope.bindings[name].append(None)
+                span = self._span(node)
+                self.places[span.end_line, span.end_column] = node, scope
+            case ast.Lambda(args=arguments):
+                self._shadowed.update(_arguments(arguments))
+            case ast.comprehension(target=target):
+                self._shadowed.update(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self._declared.update(names)
             case ast.Import(names=aliases):
                 for alias in aliases:
                     module = alias.name if alias.asname else alias.name.partition(".")[0]
-                    scope.bindings[alias.asname or module].append(Import(module=module, member=None, level=0))
+                    imported = Import(module=module, member=None, level=0)
+                    self._bindings[alias.asname or module][scope].append(imported)
             case ast.ImportFrom(names=aliases, module=module, level=level):
                 for alias in aliases:
                     imported = Import(module=module or "", member=alias.name, level=level)
-                    scope.bindings[alias.asname or alias.name].append(imported)
+                    self._bindings[alias.asname or alias.name][scope].append(imported)
                     if alias.asname is not None and alias.asname != alias.name:
                         self.renames[alias.name].add(alias.asname)
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                scope.redirected.update(dict.fromkeys(names, isinstance(node, ast.Global)))
             case ast.Expr(value=ast.Constant(value=str()) as text):
-                span = self._source.span(text)
+                span = self._span(text)
                 self.docstrings.add((span.line, span.column))
+            case ast.MatchMapping(rest=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                self._bindings[name][scope].append(None)
+            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
+                self._bindings[name][scope].append(None)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._bindings[node.name][scope].append(None)
+                for name in _arguments(node.args):
+                    self._bindings[name][inner].append(None)
             case _:
                 pass
 
-    def _place(self, node: ast.Name | ast.arg) -> None:
-        span = self._source.span(node)
-        self.at_start[span.line, span.column] = node
+    def _place(self, node: ast.Name | ast.arg, scope: Scope) -> None:
+        span = self._span(node)
+        self.places[span.line, span.column] = node, scope
 
 
-def dotted_name(node: ast.expr) -> str | None:
-    """Return `a.b.c` for such an expression; None for another."""
-    parts = list[str]()
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+def _arguments(arguments: ast.arguments) -> list[str]:
+    return [part.arg for part in ast.walk(arguments) if isinstance(part, ast.arg)]
 
 
 def find_renames(data: bytes, name: str) -> frozenset[str]:
@@ -234,35 +200,3 @@ def find_renames(data: bytes, name: str) -> frozenset[str]:
 def read_bindings(data: bytes) -> Bindings:
     """Return the names of a Python file. Raises as `ast.parse` does."""
     return Bindings(data)
-
-
-def _opened(node: ast.AST, scope: Scope) -> Scope:
-    """Return the scope that `node` opens; `scope` if it opens none."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return Scope(scope, f"{scope.prefix}{name}.<locals>.", node)
-        case ast.ClassDef(name=name):
-            return Scope(scope, f"{scope.prefix}{name}.", node)
-        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return Scope(scope, f"{scope.prefix}<locals>.", node)
-        case _:
-            return scope
-
-
-def _scope_of_field(node: ast.AST, name: str, scope: Scope, inner: Scope) -> Scope:
-    """Return the scope in which the field `name` of `node` is evaluated."""
-    match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-            return inner if name in ("args", "body") else scope
-        case ast.ClassDef():
-            return inner if name == "body" else scope
-        case ast.arguments() | ast.arg():  # defaults and annotations are evaluated around the function
-            outer = name in ("defaults", "kw_defaults", "annotation")
-            return scope.parent if outer and scope.parent is not None else scope
-        case ast.comprehension():
-            is_first = isinstance(scope.node, _COMPREHENSIONS) and scope.node.generators[0] is node
-            return scope.parent if is_first and name == "iter" and scope.parent is not None else scope
-        case ast.NamedExpr():
-            return scope.binding if name == "target" else scope
-        case _:
-            return inner

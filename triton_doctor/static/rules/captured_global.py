@@ -59,7 +59,7 @@ def check(project: Project) -> Iterator[Finding]:
             if is_expected_to_fail(project, kernel):
                 break
             if all(_is_plain(binding.value) for binding in bindings) and not allowed:
-                if _is_compiled(project, kernel, name):
+                if not any(_skips(project, kernel, *arm) for read, *arm in kernel.uses.conditional if read == name):
                     yield _not_constexpr(project, kernel, name, home, bindings)
             elif all(_is_constexpr(binding.value) for binding in bindings):
                 for later in _assigned_later(home, own):
@@ -71,18 +71,13 @@ def check(project: Project) -> Iterator[Finding]:
             yield _changes(project, kernel, several)
 
 
-def _is_compiled(project: Project, kernel: Kernel, name: str) -> bool:
-    """Return whether Triton may compile a read of `name`: it skips the other arm where the test is a literal or a
-    constexpr.
+def _skips(project: Project, kernel: Kernel, flag: str | None, value: bool) -> bool:
+    """Return whether Triton skips the arm of a branch that needs the truth `value` of `flag`; a literal if None.
+
+    It does where `flag` is a constexpr, and each known launch of `kernel` passes a literal of the other truth.
     """
-    for conditional, flag, value in kernel.uses.conditional:
-        if conditional == name and (flag is None or _is_always(project, kernel, flag, not value)):
-            return False
-    return True
-
-
-def _is_always(project: Project, kernel: Kernel, flag: str, value: bool) -> bool:
-    """Return whether each known launch of `kernel` passes a literal with the truth `value` as the constexpr `flag`."""
+    if flag is None:
+        return True
     param = next(one for one in kernel.params if one.name == flag)
     launches = launches_of(project).get(kernel.key, ())
     given = [spelled_out(launch, kernel).get(flag) for launch in launches if not hides_arguments(launch)]
@@ -90,7 +85,7 @@ def _is_always(project: Project, kernel: Kernel, flag: str, value: bool) -> bool
     return (
         param.is_constexpr
         and 0 < len(launches) == len(given)
-        and all(isinstance(one, Const) and bool(one.value) is value for one in values)
+        and all(isinstance(one, Const) and bool(one.value) is not value for one in values)
         and not kernel.may_set(flag)
     )
 

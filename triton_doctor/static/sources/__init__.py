@@ -25,7 +25,7 @@ Files, in reading order:
 - `git_changes`: files that differ from a git revision.
 - `contents`: bytes and stamps of files.
 - `source_text`: text patterns, and positions in a text.
-- `spellings`, `markdown`: whether a text has a name, and the code in Markdown.
+- `spellings`: whether a text has a name, and the code in Markdown.
 - `directives`: comments to this tool.
 - `notebooks`: notebooks as programs, and lines as lines of cells.
 - `pinned_triton`: the release of Triton that a project uses.

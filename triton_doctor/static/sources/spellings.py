@@ -1,4 +1,7 @@
-"""Whether a text has a name: as it is, in other characters that Python reads alike, spelled by escapes, or computed."""
+"""Whether a text has a name: as it is, in other characters that Python reads alike, spelled by escapes, or computed.
+
+For texts that are no Python: which part of them is code.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,23 @@ _BETWEEN, _IN_LIST = (
     re.compile(rf"""(['"])(?:[\s+\\{more}]*[\s+\\{more}][rRuUbBfF]{{0,2}}|[rRuUbBfF]{{0,2}})['"]""")
     for more in ("()", "(),")
 )
+_NESTED = re.compile(r"""\{\s*(['"])(\w*)\1\s*\}""")
 _PLACEHOLDER = re.compile(r"\{[^{}\n]*\}|%(?:\(\w+\))?[-0-9]*[sdr]")
 _BEFORE = re.compile(r"""(?<=[\w)\]])\s*\+\s*[rRfF]?(['"])""")
 _AFTER = re.compile(r"""(['"])\s*\+\s*(?=[\w(])""")
 _LITERAL = re.compile(r"""(['"])((?:(?!\1)[^\\\n]|\\.)*)\1""")
+
+# A fence of Markdown, after a quotation or an item of a list.
+_FENCE = re.compile(rb"^[ \t>*+\-\d.)]*(`{3,}|~{3,})([^\n]*)$")
+_SPAN = re.compile(rb"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_DOTTED = re.compile(rb"\s*[\w.]+(?:\(\))?\s*")
+_INDENTED = re.compile(rb"^(?: {4}|\t| {1,3}\t)")
+_HTML = re.compile(rb"<(pre|code|script)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def word_pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern that matches `name` as a whole word."""
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
 def looks_up(data: bytes) -> bool:
@@ -40,7 +56,7 @@ def looks_up(data: bytes) -> bool:
 def _computed_words(data: bytes) -> frozenset[str]:
     """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
     text = _normal(_without_escapes(data) or data)
-    found = set[str]()
+    found = set(_words_in_literals(_NESTED.sub(r"\2", text)) - _words_in_literals(text))
     for form in (text, _PLACEHOLDER.sub("\0", text)):  # a placeholder in a literal looks like a display of a dict
         written = _words_in_literals(form.replace("\0", " "))
         for between in (_BETWEEN, _IN_LIST):
@@ -52,6 +68,27 @@ def _computed_words(data: bytes) -> frozenset[str]:
 def without_quoting(data: bytes) -> bytes:
     """Return a text in JSON or a shell without the marks that quote quotes there."""
     return data.replace(b"'\"'\"'", b"'").replace(b'\\"', b'"').replace(b"\\\\", b"\\")
+
+
+def code_of_markdown(data: bytes) -> bytes:
+    """Return what may be code in Markdown: blocks, fenced, indented or in HTML, and spans that are more than a name."""
+    code, prose, fence = list[bytes](), list[bytes](), b""
+    for line in data.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            code.append(line)
+            if mark is not None and mark[1].startswith(fence) and not mark[2].strip():
+                fence = b""
+        elif mark is not None and (mark[1][:1] == b"~" or b"`" not in mark[2]):
+            fence = mark[1]
+        elif _INDENTED.match(line) or b">>>" in line:
+            code.append(line)
+        else:
+            prose.append(line)
+    text = b"\n".join(prose)
+    code += [found[0] for found in _HTML.finditer(text)]
+    code += [found[2] for found in _SPAN.finditer(text) if not _DOTTED.fullmatch(found[2])]
+    return b"\n".join(code)
 
 
 def _words_in_literals(text: str) -> Counter[str]:
@@ -74,8 +111,9 @@ def may_hold(data: bytes, name: str) -> bool:
 
 def holds_word(data: bytes, name: str) -> bool:
     """Return whether the text `data` has `name` as a word."""
-    word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return may_hold(data, name) and (word.search(_normal(data)) is not None or spells_otherwise(data, name))
+    return may_hold(data, name) and (
+        word_pattern(name).search(_normal(data)) is not None or spells_otherwise(data, name)
+    )
 
 
 def spells_otherwise(data: bytes, name: str) -> bool:

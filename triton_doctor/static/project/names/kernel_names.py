@@ -20,7 +20,7 @@ from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.spellings import holds_word, looks_up, may_compute, may_hold, spells_otherwise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.finding import Finding
     from triton_doctor.plan import ChangedKernel, Plan
@@ -35,12 +35,15 @@ MOST_BYTES = 2 << 20
 class KernelNames(NamedTuple):
     """The names of a kernel in the scanned files, and whether each occurrence of them there is accounted for.
 
-    `lookers` are the last names of its module, which is the first, and of those that may look up members of it.
+    If so, `lookers` are the last names of its module, the first, and of those that may look up members of it.
     """
 
     names: frozenset[str]
     lookers: tuple[str, ...]
     is_accounted: bool
+
+
+_UNACCOUNTED = KernelNames(frozenset(), (), is_accounted=False)
 
 
 def key_of(kernel: ChangedKernel) -> str:
@@ -82,23 +85,21 @@ class _NameSearch:
             while pending:
                 name = pending.pop()
                 names.add(name)
-                for path in self._holding(name):
-                    data = self._texts[path]
+                for path, data in self._texts.items():
+                    if not may_hold(data, name):
+                        continue
                     pending |= find_renames(data, name) - names
                     if len(data) > MOST_BYTES or spells_otherwise(data, name):
-                        return KernelNames(frozenset(names), lookers, is_accounted=False)
+                        return _UNACCOUNTED
                     user = _KernelUser(self._resolver, kernel, plan.launches, variants, path, takes_all(data))
                     if not all(map(user.accounts_for, find_occurrences(data, name))):
-                        return KernelNames(frozenset(names), lookers, is_accounted=False)
+                        return _UNACCOUNTED
         except UNPARSABLE:
-            return KernelNames(frozenset(names), lookers, is_accounted=False)
+            return _UNACCOUNTED
         is_looked_up = any(
             may_look_up(data, name, lookers, last_name(path)) for path, data in self._texts.items() for name in names
         )
         return KernelNames(frozenset(names), lookers, not is_looked_up)
-
-    def _holding(self, name: str) -> Iterator[str]:
-        return (path for path, data in self._texts.items() if may_hold(data, name))
 
     def _lookers(self, kernel: ChangedKernel) -> tuple[str, ...]:
         """Return the names of the module of `kernel`, and of those that may look up members of it."""
@@ -134,7 +135,7 @@ class _KernelUser(NamedTuple):
         dotted, bindings = occurrence.dotted, occurrence.bindings
         if dotted is None:
             return False
-        own = _place_of(self.kernel)
+        own = DefinitionPlace(self.kernel.path, self.kernel.qualname.partition("#")[0], DefinitionKind.KERNEL)
         is_own = (self.path, occurrence.scope + dotted) == (own.path, own.qualname)
         if LaunchStart(self.path, *occurrence.start) in self.launches:
             # Other bindings of the name than the definitions of the kernel may be launched there too.
@@ -148,10 +149,6 @@ class _KernelUser(NamedTuple):
             return True  # another definition
         places = _places(self.resolver, self.kernel, self.path, dotted, bindings)
         return places is None or (bool(places) and own not in places)
-
-
-def _place_of(kernel: ChangedKernel) -> DefinitionPlace:
-    return DefinitionPlace(kernel.path, kernel.qualname.partition("#")[0], DefinitionKind.KERNEL)
 
 
 def _places(

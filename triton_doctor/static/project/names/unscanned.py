@@ -19,9 +19,8 @@ from triton_doctor.static.project.names.kernel_names import MOST_BYTES, UNPARSAB
 from triton_doctor.static.python.occurrences import Kind, find_occurrences
 from triton_doctor.static.sources.files import EXCLUDED
 from triton_doctor.static.sources.git_changes import Repository, listed_files
-from triton_doctor.static.sources.markdown import code_of
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.spellings import holds_word, without_quoting
+from triton_doctor.static.sources.spellings import code_of_markdown, holds_word, without_quoting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,7 +127,7 @@ class OtherFiles:
 def _code(path: str, data: bytes) -> bytes:
     if path.endswith(".py"):
         return data
-    return without_quoting(code_of(data) if path.endswith(_MARKDOWN) else data)
+    return without_quoting(code_of_markdown(data) if path.endswith(_MARKDOWN) else data)
 
 
 def _has_in_code(path: str, data: bytes, name: str) -> bool:
