@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.machine.sick import ask_env, make_distribution, make_nvml
+from tests.machine.sick import ask_env, in_own_mounts, make_distribution, make_nvml
 from tests.runtime.tritons import triton_folder
 
 
@@ -88,6 +88,33 @@ def test_driver_library_is_looked_for_where_triton_does(installed: dict[str, str
     assert "TRD623" in ask_env(machine).codes
     (library / "libcuda.so.1").write_bytes(b"")
     assert "TRD623" not in ask_env(machine).codes
+
+
+def test_library_path_is_not_read_where_ldconfig_cannot_run(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    (library / "libcuda.so.1").write_bytes(b"")
+    machine = installed | {"LD_LIBRARY_PATH": str(library)}
+    without_ldconfig = in_own_mounts("mount --bind /dev/null /sbin/ldconfig")
+
+    missing = ask_env(machine, before=without_ldconfig).finding("TRD623")
+
+    assert "TRD623" not in ask_env(machine).codes
+    assert "/sbin/ldconfig cannot run" in missing["evidence"]
+    assert missing["remedy"].startswith("set TRITON_LIBCUDA_PATH to its folder")
+    assert missing["command"] is None
+    named = machine | {"TRITON_LIBCUDA_PATH": str(library)}
+    assert "TRD623" not in ask_env(named, before=without_ldconfig).codes
+
+
+def test_folder_that_triton_is_given_is_the_only_place(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    (library / "libcuda.so.1").write_bytes(b"")
+    machine = installed | {"LD_LIBRARY_PATH": str(library)}
+
+    # A folder is what nvidia/driver.py takes: not the library itself.
+    for named in (tmp_path, library / "libcuda.so.1"):
+        missing = ask_env(machine | {"TRITON_LIBCUDA_PATH": str(named)}).finding("TRD623")
+        assert "TRITON_LIBCUDA_PATH names a place without it" in missing["evidence"]
 
 
 def test_gpu_with_little_free_memory_is_told(installed: dict[str, str], tmp_path: Path) -> None:

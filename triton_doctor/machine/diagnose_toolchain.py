@@ -41,14 +41,23 @@ def diagnose_toolchain(machine: Machine) -> Iterator[MachineFinding]:
             command=f"apt-get install python{version}-dev",
         )
     if machine.gpus and machine.driver_library is None:
-        name, setting = library(machine.gpus[0])
+        gpu = machine.gpus[0]
+        name, setting = library(gpu)
+        place = f"{setting} to {'this file' if gpu.backend == 'hip' else 'its folder'}"
+        evidence, command = "neither ldconfig nor LD_LIBRARY_PATH has it", "ldconfig"
+        remedy = f"run ldconfig, start the container with the GPU's driver, or set {place}"
+        if setting in machine.variables:
+            evidence, remedy, command = f"{setting} names a place without it", f"set {place}, or unset it", None
+        elif gpu.backend == "cuda" and not machine.runs_ldconfig:
+            evidence = "/sbin/ldconfig cannot run: triton raises before it reads LD_LIBRARY_PATH"
+            remedy, command = f"set {place}, which triton reads before it starts ldconfig", None
         yield MachineFinding(
             code="TRD623",
             severity=Severity.ERROR,
             message=f"triton would not find {name}, so no kernel can be launched",
-            evidence=f"there is a GPU ({machine.gpus[0].name}), and neither ldconfig nor LD_LIBRARY_PATH has it",
-            remedy=f"run ldconfig, start the container with the GPU's driver, or set {setting} to its folder",
-            command="ldconfig",
+            evidence=f"there is a GPU ({gpu.name}), and {evidence}",
+            remedy=remedy,
+            command=command,
         )
     yield from find_old_ptxas(machine)
 
