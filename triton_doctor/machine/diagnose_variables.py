@@ -10,6 +10,7 @@ from triton_doctor.variables import (
     INTERPRET,
     TRUE_WORDS,
     Version,
+    is_of_other_backend,
     looks_like_triton,
     meant,
     newest_version,
@@ -29,6 +30,7 @@ HARMS = {
     "no-cache": "it disables a cache",
     "poisons-cache": "it poisons the cache",
     "prints": "it prints",
+    "passes": "it leaves single passes out",
 }
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "n"})
 KNOBS = Version(3, 4)
@@ -126,11 +128,12 @@ def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFind
 
 def find_debugging(variable: Variable, value: str) -> Iterator[MachineFinding]:
     """TRD602."""
+    variable = variable.at(value)
     if not variable.harm or not variable.harmful(value):
         return
     yield MachineFinding(
         code="TRD602",
-        severity=Severity.INFO if variable.harm == "prints" else Severity.WARNING,
+        severity=Severity.INFO if variable.harm in {"prints", "passes"} else Severity.WARNING,
         message=f"`{variable.name}={value}` is on: {HARMS[variable.harm]}",
         evidence=f"it is set in this environment; it {variable.effect}",
         remedy="unset it, unless this run is for debugging",
@@ -152,9 +155,14 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
         else:
             evidence = f"triton {variable.first} is the first that does"
             remedy = f"it takes triton {variable.first} or newer"
+    elif is_of_other_backend(name):
+        severity, command = Severity.INFO, None
+        told, evidence = f"`{name}` is of another backend", "no NVIDIA or AMD backend of triton reads it"
+        remedy = "unset it, unless that backend is installed"
     elif looks_like_triton(name):
         told, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
-        evidence = "it is set in this environment, and does nothing"
+        is_slip = near is not None and near[1]
+        evidence = "it is set in this environment" + (", and does nothing" if is_slip else "")
         harm = harm_of(near[0], value, version) if near is not None and near[1] else None
         if near is not None and harm is not None:
             remedy = f"did you mean `{near[0]}`? {harm}: unset it, unless this run is for debugging"
@@ -162,7 +170,11 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
             remedy, command = f"did you mean `{near[0]}`?", f"unset {name}; export {near[0]}={shlex.quote(value)}"
         else:
             severity, command = Severity.INFO, None
-            remedy = f"the nearest that it reads is `{near[0]}`" if near else "a fork or a plug-in may read it"
+            remedy = (
+                f"the nearest that it reads is `{near[0]}`"
+                if near
+                else "another backend, a fork or a plug-in may read it"
+            )
     else:
         return
     yield MachineFinding(
@@ -174,7 +186,7 @@ def harm_of(name: str, value: str, version: Version) -> str | None:
     """What the variable `name`, one that triton reads, would do at `value`; None for no harm."""
     if name == INTERPRET:
         return "it makes every kernel slow" if turns_interpreter_on(value, version) else None
-    variable = variables()[name]
+    variable = variables()[name].at(value)
     return HARMS[variable.harm] if variable.harm and variable.harmful(value) else None
 
 

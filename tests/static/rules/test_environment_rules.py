@@ -157,6 +157,9 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
         ("train.sh", "export CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
         ("train.sh", "export TRITON_PRINT_AUTOTUNING=1\n", {"TRD105 info"}),
         ("train.sh", "export TRITON_ALWAYS_COMPILE=0\n", set()),
+        ("train.sh", "export DISABLE_LLVM_OPT=1\n", {"TRD105 warning"}),
+        ("train.sh", "export DISABLE_LLVM_OPT=disable-lsr\n", {"TRD105 info"}),
+        ("Dockerfile", "FROM x\nENV TRITON_INTEL_ADVANCED_PATH=1\n", {"TRD104 info"}),
         ("tests/train.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 info"}),
         *WHAT_IS_NOT_LEFT_ON,
         ("cache.sh", "export TRITON_CACHE_DIR=$(mktemp -d)\n", {"TRD106 warning"}),
@@ -190,6 +193,20 @@ def test_variable_that_is_too_new_names_the_first_version_that_reads_it(findings
     (finding,) = findings("run.sh", "export TRITON_CACHE_AUTOTUNING=1\n", "3.2")
 
     assert finding.message == "triton 3.2 does not read `TRITON_CACHE_AUTOTUNING`, triton 3.4 is the first that does"
+
+
+def test_message_says_which_optimizations_are_off(findings: Callable[..., list[Finding]]) -> None:
+    (named,) = findings("run.sh", "export DISABLE_LLVM_OPT=disable-lsr\n")
+    (every,) = findings("run.sh", "export DISABLE_LLVM_OPT=1\n")
+
+    assert "names one pass of LLVM to leave out; the others stay on" in named.message
+    assert "turns off LLVM's optimizations, so kernels run many times slower" in every.message
+
+
+def test_variable_of_another_backend_is_called_that(findings: Callable[..., list[Finding]]) -> None:
+    (found,) = findings("run.sh", "export TRITON_INTEL_ADVANCED_PATH=1\n")
+
+    assert found.message == "`TRITON_INTEL_ADVANCED_PATH` is of another backend"
 
 
 def test_renamed_variable_is_told_its_new_name(findings: Callable[..., list[Finding]]) -> None:

@@ -14,6 +14,7 @@ from triton_doctor.variables import (
     INTERPRET,
     Variable,
     Version,
+    is_of_other_backend,
     looks_like_triton,
     meant,
     newest_version,
@@ -68,6 +69,8 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
     name = setting.variable
     if not looks_like_triton(name):
         return None
+    if is_of_other_backend(name):
+        return Severity.INFO, f"`{name}` is of another backend", "it has no effect on NVIDIA's and AMD's GPUs"
     message = f"no Triton up to {newest_version()} reads `{name}`"
     near = meant(name)
     if near is not None and near[1]:
@@ -77,7 +80,11 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
         return None
     if near is not None:
         message = f"{message}; the closest name that it reads is `{near[0]}`"
-    return Severity.INFO, message, "it has no effect, unless a fork, a plug-in or the program itself reads it"
+    return (
+        Severity.INFO,
+        message,
+        "it has no effect, unless another backend, a fork, a plug-in or the program itself reads it",
+    )
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:
