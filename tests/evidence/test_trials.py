@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNTED, CODE = "40 variants before, 1 after", "code for equal arguments"
-BOTH = "`rows` and `bias`"
+BOTH = "`rows` and `bias` that change alike"
 MADE_UP = "types made up: `x_ptr` *fp32"
 HEAD = "import triton\nimport triton.language as tl\n\n"
 STEERING = """
@@ -103,7 +103,7 @@ def test_kernel_that_compiles_before_and_after_is_told_with_its_variants(
 
     assert status == 0
     assert said.splitlines() == [
-        f"verified: `fill` of a.py compiles; {COUNTED} for {BOTH} that change alike from 17 to 56; other {CODE}; {MADE_UP}",
+        f"verified: `fill` of a.py compiles; {COUNTED} for {BOTH} from 17 to 56; other {CODE}; {MADE_UP}",
         f"verified: `fill` of b.py compiles; {COUNTED} for `n` from 17 to 56; the same {CODE}; {MADE_UP}",
         "triton-doctor: fixed 3 problems (1 TRD201, 2 TRD202) in 2 files",
     ]

@@ -259,6 +259,30 @@ def test_function_that_another_file_calls_is_left_on_where_no_flag_decides(
     assert [(one.path, one.code, one.severity.label) for one in found] == [("modes.py", "TRD105", severity)]
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param(f"import os\nfrom kernels import k\n{ON.splitlines()[1]}\n", {"TRD101", "TRD103"}, id="before it"),
+        pytest.param(f"import kernels\n{ON}", {"TRD101", "TRD103"}, id="the module"),
+        pytest.param(f"{ON}from kernels import k\n", {"TRD101"}, id="after it"),
+        pytest.param(f"{ON}def f():\n    import kernels\n", {"TRD101"}, id="in a function"),
+        pytest.param(f"import others\n{ON}", {"TRD101"}, id="a module without kernels"),
+    ],
+)
+def test_setting_comes_too_late_for_kernels_that_were_imported_before_it(
+    tmp_path: Path, findings: Callable[..., list[Finding]], text: str, codes: set[str]
+) -> None:
+    (tmp_path / "kernels.py").write_text(KERNEL, encoding="utf-8")
+    (tmp_path / "others.py").write_text("import torch\n", encoding="utf-8")
+
+    found = findings("main.py", text)
+
+    assert {finding.code for finding in found} == codes
+    assert {(step.path, step.line) for finding in found for step in finding.trail} >= (
+        {("kernels.py", 6)} if "TRD103" in codes else set()
+    )
+
+
 SLIP = "export TRITON_CACHEDIR=/x\n"
 OTHER = "export TRITON_DIST_BACKEND=x\n"
 

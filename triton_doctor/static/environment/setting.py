@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Span
+    from triton_doctor.static.python.module import Import
 
 _COMMENT = re.compile(r"\s*(?:#|//|::|[Rr][Ee][Mm]\s)(?P<text>.*)")
 _BESIDE = re.compile(r"(?:^|\s)(?:#|//)\s(?P<text>.*)")
@@ -49,6 +50,7 @@ class RunOrder:
 
     `triton_imported` and `kernel_decorated` are lines of that file; `kernel` is that kernel's name. `kernels_after` are
     the kernels decorated later in the file, `helper` a jitted function of triton.language that one of them calls.
+    `modules` are what the file had imported at module level, each with its line.
     """
 
     triton_imported: int | None = None
@@ -56,6 +58,7 @@ class RunOrder:
     kernel: str | None = None
     kernels_after: tuple[str, ...] = ()
     helper: str | None = None
+    modules: tuple[tuple[int, Import], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

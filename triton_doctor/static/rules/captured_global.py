@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
-from triton_doctor.static.project.calls.surroundings import is_in_sight
 from triton_doctor.static.project.launches.expected_errors import expects_error_after, is_expected_to_fail
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
@@ -83,9 +82,7 @@ def _is_compiled(project: Project, kernel: Kernel, name: str) -> bool:
 
 
 def _is_always(project: Project, kernel: Kernel, flag: str, value: bool) -> bool:
-    """Return whether each use of `kernel` is a launch that passes a literal with the truth `value` as the constexpr
-    `flag`.
-    """
+    """Return whether each known launch of `kernel` passes a literal with the truth `value` as the constexpr `flag`."""
     param = next(one for one in kernel.params if one.name == flag)
     launches = launches_of(project).get(kernel.key, ())
     given = [spelled_out(launch, kernel).get(flag) for launch in launches if not hides_arguments(launch)]
@@ -95,7 +92,6 @@ def _is_always(project: Project, kernel: Kernel, flag: str, value: bool) -> bool
         and 0 < len(launches) == len(given)
         and all(isinstance(one, Const) and bool(one.value) is value for one in values)
         and not kernel.may_set(flag)
-        and is_in_sight(project, kernel)
     )
 
 
