@@ -21,6 +21,7 @@ INTERPRET = "TRITON_INTERPRET"
 _OTHER_BACKENDS = ("TRITON_INTEL_",)
 # What triton-doctor itself reads (runtime/live/services.py).
 OURS = "TRITON_DOCTOR"
+PTXAS, PTXAS_OF_NEWER_GPUS = "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 # triton 3.4 knobs.py toBool and LLVM's getBoolEnv take these, in any case; until 3.3 only "1" made a kernel interpreted
@@ -133,6 +134,15 @@ def parse_version(text: str | None) -> Version:
 def turns_interpreter_on(value: str, version: Version) -> bool:
     """Whether Triton `version` interprets kernels when TRITON_INTERPRET is `value`."""
     return value == "1" if version < Version(3, 4) else value.lower() in TRUE_WORDS
+
+
+def ptxas_variable(version: Version, arch: int) -> str:
+    """Return the variable that names the ptxas for the compute capability `arch`, such as 90, in Triton `version`.
+
+    triton 3.6 to 3.8 nvidia/compiler.py, get_ptxas: another from 10.0 on; 3.9 :41: from 9.0 on.
+    """
+    first = 100 if version < Version(3, 9) else 90
+    return PTXAS_OF_NEWER_GPUS if version >= Version(3, 6) and arch >= first else PTXAS
 
 
 def looks_like_triton(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -142,6 +143,28 @@ def test_old_ptxas_in_the_place_of_a_newer_is_told(machine: dict[str, str], tmp_
     said = ask_env(newer | {"TRITON_PTXAS_BLACKWELL_PATH": old})
 
     assert said.finding("TRD624")["command"] == "unset TRITON_PTXAS_BLACKWELL_PATH"
+
+
+@pytest.mark.parametrize(
+    ("version", "arch", "does_nothing"),
+    [("3.5.1", 121, False), ("3.6.0", 90, False), ("3.6.0", 121, True), ("3.9.0", 80, False), ("3.9.0", 90, True)],
+)
+def test_ptxas_path_does_nothing_where_triton_takes_the_other(
+    machine: dict[str, str], tmp_path: Path, version: str, arch: int, does_nothing: bool
+) -> None:
+    library = make_nvml(tmp_path / "driver", arch=arch)
+    folder = triton_folder(version)
+    own = str(folder / "triton" / "backends" / "nvidia" / "bin" / "ptxas")
+    sick = with_triton(machine, folder) | {"LD_LIBRARY_PATH": str(library), "TRITON_PTXAS_PATH": own}
+    said = ask_env(sick)
+
+    program = "from triton.backends.nvidia.compiler import get_ptxas as get; import sys; print(get({}).path)"
+    asked = program.format("" if version < "3.6" else arch)
+    taken = subprocess.run([sys.executable, "-c", asked], env=sick, capture_output=True, text=True, check=True)
+
+    assert (taken.stdout.strip() != own) is does_nothing
+    assert ("TRD605" in said.codes) is does_nothing
+    assert "TRD605" not in ask_env(sick | {"TRITON_PTXAS_BLACKWELL_PATH": own}).codes
 
 
 def test_path_that_is_no_ptxas_is_ignored_as_triton_does(machine: dict[str, str]) -> None:

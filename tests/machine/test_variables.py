@@ -106,7 +106,7 @@ def test_disabled_optimizations_are_those_that_are_named(value: str, severity: S
 def test_variable_of_another_backend_is_not_said_to_do_nothing() -> None:
     machine = Machine(variables={"TRITON_INTEL_ADVANCED_PATH": "1", "TRITON_ACME_FAST_PATH": "1"})
 
-    acme, intel = diagnose(machine, parse_version("3.9"))
+    intel, acme = diagnose(machine, parse_version("3.9"))
 
     assert (intel.code, intel.severity, intel.command) == ("TRD603", Severity.INFO, None)
     assert intel.message == "`TRITON_INTEL_ADVANCED_PATH` is of another backend"

@@ -23,7 +23,7 @@ def diagnose(machine: Machine, version: Version | None = None) -> list[MachineFi
     found = [
         *diagnose_variables(machine, read_as),
         *diagnose_cache(machine),
-        *diagnose_toolchain(machine),
+        *diagnose_toolchain(machine, read_as),
         *diagnose_packages(machine, read_as),
         *diagnose_gpus(machine),
     ]

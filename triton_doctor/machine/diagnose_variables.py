@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.finding import MachineFinding, Severity
 from triton_doctor.variables import (
     INTERPRET,
+    PTXAS,
+    PTXAS_OF_NEWER_GPUS,
     TRUE_WORDS,
     Version,
     is_of_other_backend,
     looks_like_triton,
     meant,
     newest_version,
+    ptxas_variable,
     turns_interpreter_on,
     variables,
 )
@@ -108,6 +111,7 @@ def diagnose_variables(machine: Machine, version: Version) -> Iterator[MachineFi
         ignored = list(find_ignored(variable, value, version))
         yield from ignored or find_debugging(variable, value)
     yield from find_ignored_tools(machine)
+    yield from find_unused_ptxas(machine, version)
     yield from find_contradictions(setting, version)
 
 
@@ -224,6 +228,20 @@ def find_ignored_tools(machine: Machine) -> Iterator[MachineFinding]:
             evidence=f"triton takes {tool.path} instead",
             remedy="name a ptxas that runs, or unset it",
             command=f"unset {name}",
+        )
+
+
+def find_unused_ptxas(machine: Machine, version: Version) -> Iterator[MachineFinding]:
+    """TRD605: a ptxas that Triton takes for older GPUs than those that are here."""
+    if not machine.variables.get(PTXAS) or machine.variables.get(PTXAS_OF_NEWER_GPUS):
+        return
+    archs = [gpu.arch for gpu in machine.gpus if gpu.backend == "cuda" and gpu.arch and gpu.arch.isdigit()]
+    if unused := [arch for arch in archs if ptxas_variable(version, int(arch)) != PTXAS]:
+        yield contradiction(
+            f"`{PTXAS}` does nothing for sm_{unused[0]}: triton {version} takes ptxas-blackwell there",
+            machine.variables,
+            PTXAS,
+            f"set {PTXAS_OF_NEWER_GPUS} instead, or unset it",
         )
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.machine.facts import Ptxas
 from triton_doctor.masking import mask
+from triton_doctor.variables import PTXAS, PTXAS_OF_NEWER_GPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# triton 3.6 backends/nvidia/compiler.py get_ptxas: one ptxas for compute capability 10 and up, one for what is older.
-TOOLS = {"ptxas": "TRITON_PTXAS_PATH", "ptxas-blackwell": "TRITON_PTXAS_BLACKWELL_PATH"}
+TOOLS = {"ptxas": PTXAS, "ptxas-blackwell": PTXAS_OF_NEWER_GPUS}
 RELEASE = re.compile(r"release (?P<release>\d+\.\d+)")
 ARCHITECTURE = re.compile(r"'sm_(?P<arch>\d+)'")
 PATIENCE_SECONDS = 10
