@@ -203,6 +203,26 @@ def test_message_says_which_optimizations_are_off(findings: Callable[..., list[F
     assert "turns off LLVM's optimizations, so kernels run many times slower" in every.message
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "version", "told"),
+    [
+        ("Dockerfile", "# for GB10 (sm_121)\nFROM x\nENV TRITON_PTXAS_PATH=/p\n", None, True),
+        ("spark.env", "TRITON_PTXAS_PATH=/p\nTORCH_CUDA_ARCH_LIST=12.1a\n", "3.6", True),
+        ("run.sh", "export TORCH_CUDA_ARCH_LIST='9.0 12.0+PTX' TRITON_PTXAS_PATH=/p\n", None, True),
+        ("spark.env", "TRITON_PTXAS_PATH=/p\nTORCH_CUDA_ARCH_LIST=12.1a\n", "3.5", False),
+        ("run.sh", "export TRITON_PTXAS_PATH=/p TRITON_PTXAS_BLACKWELL_PATH=/p  # sm_121\n", None, False),
+        ("run.sh", "export TRITON_PTXAS_PATH=/p TORCH_CUDA_ARCH_LIST=9.0\n", None, False),
+        ("Dockerfile", "FROM x:12.8\nENV TRITON_PTXAS_PATH=/p\n", None, False),
+    ],
+)
+def test_ptxas_path_is_an_info_where_the_file_names_a_gpu_that_ignores_it(
+    findings: Callable[..., list[Finding]], path: str, text: str, version: str | None, told: bool
+) -> None:
+    found = findings(path, text, version)
+
+    assert [(finding.code, finding.severity.label) for finding in found] == ([("TRD104", "info")] if told else [])
+
+
 def test_variable_of_another_backend_is_called_that(findings: Callable[..., list[Finding]]) -> None:
     (found,) = findings("run.sh", "export TRITON_INTEL_ADVANCED_PATH=1\n")
 

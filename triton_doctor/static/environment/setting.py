@@ -100,9 +100,10 @@ class EnvironmentFile:
 
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make" and so on.
     `for_tests` if it only configures a test runner. `cpu_only` if it states that no GPU is used, so that interpreter
-    mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `runs_programs` if it runs a program
-    named by its user, in the mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if
-    it names the toolchain of a C++ build, and nothing of Python.
+    mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `names_blackwell` if a settings
+    file names an architecture of capability 10 or newer. `runs_programs` if it runs a program named by its user, in the
+    mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if it names the toolchain of a
+    C++ build, and nothing of Python.
     """
 
     path: str
@@ -112,6 +113,7 @@ class EnvironmentFile:
     for_tests: bool = False
     cpu_only: bool = False
     names_gpu: bool = False
+    names_blackwell: bool = False
     runs_programs: bool = False
     reads_dumps: bool = False
     builds_cpp: bool = False

@@ -12,6 +12,7 @@ from triton_doctor.plan import Plan, RenameString, Safety
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.variables import (
     INTERPRET,
+    PTXAS,
     Variable,
     Version,
     is_of_other_backend,
@@ -19,13 +20,14 @@ from triton_doctor.variables import (
     meant,
     newest_version,
     parse_version,
+    ptxas_variable,
     variables,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.environment.setting import EnvSetting
+    from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
     from triton_doctor.static.project.project import Project
 
 
@@ -39,6 +41,8 @@ def check(project: Project) -> Iterator[Finding]:
         for setting in file.settings:
             known = variables().get(setting.variable)
             described = _known(known, version) if known is not None else _unknown(setting)
+            if setting.variable == PTXAS and file.names_blackwell:
+                described = described or _unused_ptxas(file, version)
             if described is None:
                 continue
             severity, message, advice = described
@@ -63,6 +67,14 @@ def _known(variable: Variable, version: Version) -> tuple[Severity, str, str] | 
         return Severity.WARNING, message, "delete it"
     message = f"triton {version} does not read `{variable.name}`, triton {variable.first} is the first that does"
     return Severity.WARNING, message, f"use Triton {variable.first} or newer"
+
+
+def _unused_ptxas(file: EnvironmentFile, version: Version) -> tuple[Severity, str, str] | None:
+    newer = ptxas_variable(version, 100)
+    if newer == PTXAS or any(setting.variable == newer for setting in file.settings):
+        return None
+    message = f"triton {version} does not read `{PTXAS}` for capability 10 and newer, which this file names"
+    return Severity.INFO, message, f"set `{newer}`"
 
 
 def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
