@@ -42,6 +42,10 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+# Older ones take an empty TRITON_CACHE_DIR for none (run on 3.2), this and newer ones raise (run on 3.4, 3.6, 3.9).
+TAKES_EMPTY = Version(3, 4)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
     """One row of variables.tsv.

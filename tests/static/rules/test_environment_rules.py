@@ -223,6 +223,38 @@ def test_ptxas_path_is_an_info_where_the_file_names_a_gpu_that_ignores_it(
     assert [(finding.code, finding.severity.label) for finding in found] == ([("TRD104", "info")] if told else [])
 
 
+WITHOUT_FOLDER, BELOW_CWD = "every compile fails", "below the working directory of each process"
+SERVICE = "services:\n  a:\n    environment:\n      {}\n"
+EMPTY_FOLDERS = [
+    ("a.env", "TRITON_CACHE_DIR=\n", None, [("warning", WITHOUT_FOLDER)]),
+    ("a.env", 'TRITON_HOME=""\n', None, [("warning", BELOW_CWD)]),
+    ("run.sh", "export TRITON_HOME=''\n", None, [("warning", BELOW_CWD)]),
+    ("run.sh", 'docker run -e TRITON_CACHE_DIR="" x\n', None, [("warning", WITHOUT_FOLDER)]),
+    ("Dockerfile", "FROM x\nENV TRITON_HOME=\n", None, [("warning", BELOW_CWD)]),
+    ("docker-compose.yml", SERVICE.format('TRITON_HOME: ""'), None, [("warning", BELOW_CWD)]),
+    ("docker-compose.yml", SERVICE.format("TRITON_CACHE_DIR: ${KERNELS:-}"), None, [("info", WITHOUT_FOLDER)]),
+    ("run.sh", 'export TRITON_CACHE_DIR="${KERNELS:-}"\n', None, [("info", WITHOUT_FOLDER)]),
+    ("docker-compose.yml", SERVICE.format("- TRITON_HOME="), None, [("warning", BELOW_CWD)]),
+    # Triton 3.3 takes it for none; compose hands on what its own environment has.
+    ("a.env", "TRITON_CACHE_DIR=\n", "3.3", []),
+    ("docker-compose.yml", SERVICE.format("TRITON_HOME:"), None, []),
+    ("a.env", "TRITON_HOME=\nTRITON_CACHE_DIR=/cache\n", None, []),
+    ("run.sh", '[ -z "$A" ] || export TRITON_HOME=""\n', None, []),
+    ("Dockerfile", "FROM x\nARG TRITON_HOME=\n", None, []),
+    ("run.sh", "TRITON_HOME=\nunset TRITON_HOME\n", None, []),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "version", "told"), EMPTY_FOLDERS)
+def test_empty_folder_is_a_value(
+    findings: Callable[..., list[Finding]], path: str, text: str, version: str | None, told: list[tuple[str, str]]
+) -> None:
+    found = findings(path, text, version)
+
+    assert [(finding.code, finding.severity.label) for finding in found] == [("TRD106", level) for level, _ in told]
+    assert all(result in finding.message for finding, (_, result) in zip(found, told, strict=True))
+
+
 def test_variable_of_another_backend_is_called_that(findings: Callable[..., list[Finding]]) -> None:
     (found,) = findings("run.sh", "export TRITON_INTEL_ADVANCED_PATH=1\n")
 

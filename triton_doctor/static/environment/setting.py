@@ -44,6 +44,10 @@ class Fleeting:
     certain: bool = True
 
 
+# An empty folder by the default of another variable, as in `${KERNELS:-}`.
+MAYBE_EMPTY = Fleeting(why="empty by default", certain=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOrder:
     """What had run in this process when the setting took effect, as far as its own file shows.
