@@ -84,10 +84,10 @@ def _varying(
     serving = [
         (launch, argument, number)
         for launch, argument, number in varying
-        if explain_idle_launch(interpreter, launch, number) is None
+        if explain_idle_launch(interpreter, launch) is None
     ]
     launch, argument, number = (serving or varying)[0]
-    idle = explain_idle_launch(interpreter, launch, number)
+    idle = explain_idle_launch(interpreter, launch)
     places = {Location(one.module.path, other.span.line) for one, other, _ in varying}
     steps = dict.fromkeys(note.step() for note in number.trail)
     yield Finding(
