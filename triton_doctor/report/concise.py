@@ -12,7 +12,7 @@ from triton_doctor.terminal import escape_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.finding import Evidence, Finding, MachineFinding
+    from triton_doctor.finding import Evidence, Finding
     from triton_doctor.static.scan import Scan
 
 
@@ -73,13 +73,17 @@ def count_findings(scan: Scan) -> str:
         ([one for one in scan.findings if one.severity >= scan.fail_on], ""),
         ([one for one in scan.findings if one.severity < scan.fail_on], " --fail-on info"),
     )
-    parts = [count_severities(group) + _count_fixable(group, flags) for group, flags in groups if group]
+    parts = [
+        count_severities(one.severity for one in group) + _count_fixable(group, flags)
+        for group, flags in groups
+        if group
+    ]
     return ", ".join(parts) or "no problems"
 
 
-def count_severities(findings: Sequence[Finding | MachineFinding]) -> str:
-    """Return how many findings there are of each severity: `1 error, 2 warnings`."""
-    counts = Counter(finding.severity for finding in findings)
+def count_severities(severities: Iterable[Severity]) -> str:
+    """Return how many there are of each: `1 error, 2 warnings`."""
+    counts = Counter(severities)
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
     return ", ".join(plural(counts[severity], word) for severity, word in words if counts[severity])
 

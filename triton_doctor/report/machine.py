@@ -66,7 +66,7 @@ def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
     if not findings:
         limit = "" if machine.triton else ", as far as can be told without triton"
         return f"nothing is wrong with this machine{limit}"
-    return count_severities(findings)
+    return count_severities(finding.severity for finding in findings)
 
 
 def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:

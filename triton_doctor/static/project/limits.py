@@ -19,8 +19,6 @@ MOST_DEPTH = 5
 # Callers of a function. So many show how often an argument changes; helpers with hundreds of callers are not followed
 # further.
 MOST_CALLERS = 16
-# Stores to an attribute. A name with more of them, such as `weight` or `device`, belongs to too many classes.
-MOST_STORES = 64
 # Steps by name. A kernel or a literal passes through few names and `__init__` files; each may have several definitions.
 MOST_NAMES = 8
 # Depth of measured calls. They launch a kernel, or wait for one, through a wrapper or two; each may call a hundred

@@ -105,7 +105,6 @@ def read_kernel(
         line=node.lineno,
         made_in=qualname.rpartition(".<locals>.")[0] or None,
         jit_span=next((span for decorator, span in placed if decorator is jit), None),
-        launch_metadata=dict(jit.keywords).get("launch_metadata") if isinstance(jit, Call) else None,
         text=text,
     )
 

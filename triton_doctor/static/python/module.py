@@ -105,8 +105,8 @@ class Kernel:
     """A `@triton.jit` function.
 
     `key` identifies it in the project; `line` is that of its `def`. `do_not_specialize` and `do_not_align` are the
-    lists given to `jit`: names, or a number that is no valid position. `launch_metadata` is the function given to `jit`
-    for describing launches. `made_in` is the qualified name of the function that defines it. `text` is its source.
+    lists given to `jit`: names, or a number that is no valid position. `made_in` is the qualified name of the function
+    that defines it. `text` is its source.
     """
 
     name: str
@@ -121,7 +121,6 @@ class Kernel:
     made_in: str | None
     do_not_align: tuple[str, ...] = ()
     jit_span: Span | None = None
-    launch_metadata: Expr | None = None
     text: KernelDefinition = field(repr=False)
 
     @property

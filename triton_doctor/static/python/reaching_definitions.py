@@ -8,8 +8,6 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.conditions import name_in_flag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from triton_doctor.static.python.function import Binding, BranchArm, Function
 
 
@@ -23,17 +21,8 @@ class ReachingDefinitions(NamedTuple):
 _NOWHERE = ReachingDefinitions((), certain=False)
 
 
-def reaching_definitions(
-    function: Function,
-    name: str,
-    order: int,
-    arms: tuple[BranchArm, ...],
-    left_open: Callable[[tuple[BranchArm, ...]], tuple[BranchArm, ...] | None] | None = None,
-) -> ReachingDefinitions:
-    """Return the assignments of `name` that reach the event `order` of `function`, inside `arms`.
-
-    `left_open` returns the undecided ones of the arms around an assignment, or None if one of them is never taken.
-    """
+def reaching_definitions(function: Function, name: str, order: int, arms: tuple[BranchArm, ...]) -> ReachingDefinitions:
+    """Return the assignments of `name` that reach the event `order` of `function`, inside `arms`."""
     bindings = function.text.contents.bindings.get(name)
     if not bindings:
         return _NOWHERE
@@ -50,13 +39,10 @@ def reaching_definitions(
             continue
         if are_exclusive(binding.arms, arms) or _contradict(function, binding.arms, arms):
             continue
-        around = binding.arms if left_open is None else left_open(binding.arms)
-        if around is None:
-            continue
         if found and any(later.order < order and set(later.arms) <= set(binding.arms) for later in found):
             continue  # assigned again in the same arm
         found.append(binding)
-        own = [arm for arm in around if arm not in arms]
+        own = [arm for arm in binding.arms if arm not in arms]
         if not own or _completes(own, taken):
             return ReachingDefinitions(tuple(found), certain=True)
     return ReachingDefinitions(tuple(found), certain=False)

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.sources.source_text import SourceText
 
-# How often a file has the name of a kernel that it defines and tunes, and does nothing else with.
-_DEFINED_AND_TUNED = 2
-
 
 def wrapped_by_jit(calls: Sequence[CallSite], source: SourceText, imports: Imports) -> dict[str, tuple[Expr, ...]]:
     """Return the functions that a later statement passes to jit: `fast = triton.jit(plain)`."""
@@ -35,20 +32,41 @@ def wrapped_by_jit(calls: Sequence[CallSite], source: SourceText, imports: Impor
 def tuned_by_call(
     calls: Sequence[CallSite], bindings: Mapping[str, Sequence[Binding]], source: SourceText
 ) -> Mapping[str, Sequence[tuple[Expr, Span]]]:
-    """Return the tuning of kernels that a later statement tunes: `plain = triton.autotune(...)(plain)`.
+    """Return the wrappers of kernels that a later statement tunes: `plain = triton.autotune(...)(plain)`.
 
     What stands in a branch does not count: a flag may leave the kernel as it is. Neither does a kernel that has another
-    name once it is tuned, if the file uses its own name for more: it may be launched untuned, or tuned otherwise too.
+    name once it is tuned, if the file uses its own name for more: it may be launched untuned. Several tuners of one
+    kernel count if all have the same key.
     """
-    found: dict[str, tuple[tuple[Expr, Span]]] = {}
+    found: dict[str, list[Sequence[tuple[Expr, Span]]]] = {}
+    renamed = set[str]()
     for site in calls if b"autotune(" in source.text else ():
-        match site.call:
-            case Call(Call() as tuner, (Name(name),), ()) if not site.arms and site.span is not None:
-                is_renamed = all(one.value != site.call for one in bindings.get(name, ()))
-                if decorator_name(tuner).rpartition(".")[2] != "autotune":
-                    continue
-                if not is_renamed or len(re.findall(rf"\b{name}\b".encode(), source.text)) == _DEFINED_AND_TUNED:
-                    found[name] = ((tuner, site.span),)
-            case _:
-                pass
-    return found
+        name, wrappers = _wrappers(site.call)
+        is_tuned = bool(wrappers) and decorator_name(wrappers[0]).rpartition(".")[2] == "autotune"
+        if not is_tuned or site.arms or site.span is None:
+            continue
+        found.setdefault(name, []).append([(wrapper, site.span) for wrapper in wrappers])
+        if all(one.value != site.call for one in bindings.get(name, ())):
+            renamed.add(name)
+    return {
+        name: [wrapper for wrappers in tuned for wrapper in wrappers]
+        for name, tuned in found.items()
+        if len({_key(wrappers[0][0]) for wrappers in tuned}) == 1
+        and (name not in renamed or len(re.findall(rf"\b{name}\b".encode(), source.text)) == 1 + len(tuned))
+    }
+
+
+def _wrappers(expr: Expr) -> tuple[str, tuple[Expr, ...]]:
+    """Return `kernel` and its wrappers for `triton.autotune(...)(triton.heuristics(...)(kernel))`, outermost first."""
+    match expr:
+        case Call(Call() as wrapper, (Name(name),), ()):
+            return name, (wrapper,)
+        case Call(Call() as wrapper, (Call() as inner,), ()):
+            name, wrappers = _wrappers(inner)
+            return name, (wrapper, *wrappers) if wrappers else ()
+        case _:
+            return "", ()
+
+
+def _key(tuner: Expr) -> Expr | None:
+    return dict(tuner.keywords).get("key") if isinstance(tuner, Call) else None

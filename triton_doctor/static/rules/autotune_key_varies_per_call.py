@@ -17,7 +17,7 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.companions import describe_companions, spare_keys
 from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, join_words, varying_keys
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
-from triton_doctor.static.variability.queries.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     names = tuple(other.param.name for other, _ in varying)
     also += describe_companions(project, parameter, named=names)
-    idle_reason = worst.idle_reason or (TUNED_ONCE if runs_compiled(project, kernel) else None)
+    idle_reason = worst.idle_reason
     return Finding(
         path=worst.path,
         span=worst.span,
@@ -111,12 +111,14 @@ def plan(project: Project, finding: Finding) -> Plan | None:
     """Return an unsafe plan: one config for all values may be slower for some, with the same results.
 
     None if a loop's length depends on a name, or the kernel needs one at compile time: the best config may depend on
-    it.
+    it. None for a kernel with several tuners.
     """
     kernel = kernel_of(project, finding)
     tuned = kernel.autotune if kernel is not None else None
     if kernel is None or tuned is None or tuned.by.rpartition(".")[2] != "autotune" or tuned.prunes:
         return None
+    if sum(name.rpartition(".")[2] == "autotune" for name in kernel.decorators) > 1:
+        return None  # an edit of one tuner is half of the remedy
     names = finding.facts.autotune_keys
     if not names or any(name in kernel.uses.needed or name in kernel.uses.walked for name in names):
         return None

@@ -8,10 +8,8 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.configs import config_counts
 from triton_doctor.static.variability.queries.idle_code import (
-    TUNED_ONCE,
     describe_idle_reason,
     explain_idle_kernel,
-    runs_compiled,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def check(project: Project) -> Iterator[Finding]:
         count = min(config_counts(project, kernel), default=0)
         if count > MOST_CONFIGS:
             again = f" for each value of {', '.join(f'`{name}`' for name in tuned.key)}" if tuned.key else ""
-            idle = explain_idle_kernel(project, kernel) or (TUNED_ONCE if runs_compiled(project, kernel) else None)
+            idle = explain_idle_kernel(project, kernel)
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,

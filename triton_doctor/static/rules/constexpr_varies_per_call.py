@@ -30,7 +30,7 @@ from triton_doctor.static.variability.queries.companions import (
 from triton_doctor.static.variability.queries.configs import describe_tuning, join_words, names_in_key
 from triton_doctor.static.variability.queries.derived_parameters import followed_names
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
-from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
 from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
 from triton_doctor.static.variability.queries.queries import find_range_end, is_integer
 from triton_doctor.static.variability.values.lattice import Variability
@@ -49,8 +49,6 @@ _FEW_VALUES = 64
 _LARGEST_CAP = 8192
 # A block with another bound is one of the few powers of two below it.
 _LARGEST_BLOCK = 1024
-# As compiled_code.py says, where it was measured.
-_IN_GRAPH = "; `torch.compile` recompiles the graph around it for each value too, and after 8 values gives up on it"
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -66,18 +64,15 @@ def check(project: Project) -> Iterator[Finding]:
         keys = names_in_key(project, parameter)
         follows = followed_names(project, parameter)
         ranging = _range_end(project, parameter, worst)
-        is_compiled = worst.idle_reason is None and runs_compiled(project, parameter.kernel)
         is_key_spare = bool(keys) and find_pruner(project, parameter.kernel, parameter.param.name) is None
         yield Finding(
             path=worst.path,
             span=worst.span,
             code=CODE,
-            severity=Severity.INFO
-            if ranging is not None
-            else _severity(parameter, worst, is_tuned=bool(keys) and not is_compiled),
+            severity=Severity.INFO if ranging is not None else _severity(parameter, worst, is_tuned=bool(keys)),
             message=_message(parameter, worst)
             + _describe_follows(follows)
-            + (_IN_GRAPH if is_compiled else describe_tuning(project, parameter, keys))
+            + describe_tuning(project, parameter, keys)
             + describe_companions(project, parameter, named=keys)
             + (f"; `tl.arange` in `{ranging.name}` takes powers of two only" if ranging is not None else "")
             + describe_idle_reason(worst.idle_reason),

@@ -16,8 +16,7 @@ Files, in reading order:
 - `called_names`: calls by name. `stored_functions`: calls through a variable. `operators`: calls as a torch operator.
 - `mentions`: all uses of a name in a module.
 - `reachability`: whether a program may run a function.
-- `trials`, `optimizers`, `compiled_code`, `sole_users`: code that only tries, only steps an optimizer, or only runs
-  under `torch.compile`.
+- `trials`: code that only tries its own kernels.
 - `surroundings`: a kernel's launches, and whether it is public.
 - `parameter_lookups`: parameters that hooks, grids and decorators may look up by name.
 """

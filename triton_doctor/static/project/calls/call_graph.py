@@ -23,12 +23,10 @@ from triton_doctor.static.project.calls.stored_functions import (
     stored_function_calls,
 )
 from triton_doctor.static.project.calls.trials import Trials
-from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.database.import_index import last_name
 from triton_doctor.static.project.names.applied_names import APPLIED_NAMES, is_applied
 from triton_doctor.static.project.names.resolver import DefinitionKind
 from triton_doctor.static.python.ir import Call, Expr, dotted
-from triton_doctor.static.sources.source_text import TextPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,10 +34,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import BranchArm, Function
     from triton_doctor.static.python.module import Kernel, Module
-
-_DESCRIBES = TextPattern("launch_metadata")
-# `launch_metadata` takes the grid, the compiled kernel and the arguments; around it there is at most a helper or two.
-_METADATA_PARAMS, _MOST_HELPERS = 3, 2
 
 
 class CallGraph:
@@ -182,30 +176,6 @@ class CallGraph:
         module = self._project.modules.get(kernel.path)
         return module is not None and module in self._trials
 
-    def only_profiles(self, module: Module, function: Function, depth: int = _MOST_HELPERS) -> bool:
-        """Return whether `function` is the `launch_metadata` of a kernel, or is only called by such functions.
-
-        Triton calls these if a launch hook is set, as profilers do (triton 3.6 compiler/compiler.py:485).
-        """
-        is_called = False
-        for caller in self.callers_of(module, function):
-            if self.is_no_program(*caller[:2], caller.site.arms):
-                continue
-            if depth == 0 or not self.only_profiles(caller.module, caller.function, depth - 1):
-                return False
-            is_called = True
-        takes_launch = function.parent == "<module>" and len(function.params) == _METADATA_PARAMS
-        return is_called or (takes_launch and self._describes(function))
-
-    def _describes(self, function: Function) -> bool:
-        """Return whether `function` is the `launch_metadata` of a kernel."""
-        name, tests, key = function.name, self._project.tests, (function.path, function.qualname)
-        return any(
-            self._find_callee(path, CalledName(described, None, False)) == key
-            for path, names in self._project.modules.search(METADATA, name, name=name, home=function.path, skip=tests)
-            for described in names
-        )
-
     def _is_for_main(self, module: Module, function: Function) -> bool:
         outer = module.functions.get(function.parent or "")
         if outer is not None and outer.name != "<module>":
@@ -249,17 +219,6 @@ def _name_in_module(function: Function) -> str:
     """Return the qualified name by which `function` is called; later definitions have a number: `scale#2`."""
     name, _, number = function.qualname.rpartition("#")
     return name if number.isdigit() else function.qualname
-
-
-def read_metadata(module: Module, name: str) -> tuple[str, ...]:
-    """Return the functions, as written, that are the `launch_metadata` of kernels in `module` and have the last name
-    `name`.
-    """
-    described = (dotted(kernel.launch_metadata) for kernel in module.kernels if kernel.launch_metadata is not None)
-    return tuple(one for one in described if one is not None and one.rpartition(".")[2] == name)
-
-
-METADATA = declare_query("launch metadata", read_metadata, lambda name: _DESCRIBES)
 
 
 def is_test_function(function: Function) -> bool:

@@ -17,5 +17,5 @@ Files, in reading order:
 - `axes`, `layouts`, `shared_axes`: axes and strides, through callers and checks.
 - `guards`: bounds by tests.
 - `branch_tests`, `known_literals`: branches that literals, a call or all callers close; whether a name is None.
-- `attributes`: attributes of objects. `objects`: objects by their constructor arguments.
+- `attributes`: attributes of `self`, and registered state.
 """

@@ -25,7 +25,7 @@ from triton_doctor.static.python.ir import (
     Name,
     TupleExpr,
 )
-from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, keeps_flag, reaching_definitions
+from triton_doctor.static.python.reaching_definitions import keeps_flag, reaching_definitions
 from triton_doctor.static.variability.interpreter.attributes import stores_in_class
 from triton_doctor.static.variability.interpreter.known_literals import KnownLiterals, passes_more
 from triton_doctor.static.variability.models.torch import (
@@ -79,16 +79,6 @@ class BranchTests:
         key = ("passed", id(param), self._follows_callers and frame.depth < MOST_DEPTH)
         ask = partial(self._literals.passed, param, frame)
         return self._interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
-
-    def narrowed(self, found: ReachingDefinitions, name: str, point: ProgramPoint) -> ReachingDefinitions:
-        """Return the assignments in `found` of `name` whose arms the frame of `point` may enter."""
-        if not found.bindings or (found.certain and len(found.bindings) == 1):
-            return found
-        function = point.frame.function
-        readable = readable_tests(function)
-        if not any(arm.branch in readable for one in found.bindings for arm in one.arms):
-            return found
-        return reaching_definitions(function, name, point.order, point.arms, partial(self.left_open, point.frame))
 
     def left_open(self, frame: CallFrame, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...] | None:
         """Return the undecided ones of `arms`; None if `frame` never enters one of them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.calls.call_graph import CallGraph
 from triton_doctor.static.project.calls.reachability import Reachability
+from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH, Evaluations
 from triton_doctor.static.python.ir import (
     Attr,
@@ -28,8 +29,9 @@ from triton_doctor.static.python.ir import (
     dotted,
 )
 from triton_doctor.static.variability.hints.name_words import names_bucket
-from triton_doctor.static.variability.interpreter import axes, objects
-from triton_doctor.static.variability.interpreter.attributes import AttributeStores
+from triton_doctor.static.variability.interpreter import axes
+from triton_doctor.static.variability.interpreter.arguments import saved
+from triton_doctor.static.variability.interpreter.attributes import field, registered
 from triton_doctor.static.variability.interpreter.branch_tests import BranchTests
 from triton_doctor.static.variability.interpreter.caller_arguments import CallerArguments
 from triton_doctor.static.variability.interpreter.displays import each, literal_value, operate, pack, table
@@ -37,15 +39,26 @@ from triton_doctor.static.variability.interpreter.guards import apply_item_bound
 from triton_doctor.static.variability.interpreter.layouts import Layouts
 from triton_doctor.static.variability.interpreter.scopes import are_layouts, name_value
 from triton_doctor.static.variability.interpreter.shared_axes import AxisChecks
-from triton_doctor.static.variability.models.indexing import element, item, keeps_items, part, starred
+from triton_doctor.static.variability.models.indexing import (
+    OF_TENSORS,
+    attribute,
+    element,
+    item,
+    keeps_items,
+    part,
+    starred,
+)
 from triton_doctor.static.variability.models.lengths import length
+from triton_doctor.static.variability.models.origins import declared
 from triton_doctor.static.variability.models.python import call_value, rounds_to_power, typed_result
 from triton_doctor.static.variability.notes.shape_notes import note_returned
 from triton_doctor.static.variability.values import tensors, views
-from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
+from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, Variability, choice, join
 from triton_doctor.static.variability.values.values import (
     CallFrame,
+    Context,
     Instance,
+    Lazy,
     ProgramPoint,
     Shape,
     SymbolicValue,
@@ -107,11 +120,6 @@ class Interpreter:
         """The reachability analysis, built on first use."""
         return Reachability(self.project, self.call_graph)
 
-    @cached_property
-    def attribute_stores(self) -> AttributeStores:
-        """The index of attribute stores, built on first use."""
-        return AttributeStores(self.project)
-
     def at(self, launch: LinkedLaunch) -> ProgramPoint:
         """Return the program point of a launch, with its function entered from unknown callers."""
         frame = self.frame(launch.module, launch.function)
@@ -161,9 +169,6 @@ class Interpreter:
             passed = self.caller_arguments.part(value, position, size, frame, is_open=is_open)
             if passed is not None:
                 return passed.with_integrality(is_integer=False)
-        if isinstance(value, Instance):
-            items = objects.items_of(self, value, frame)
-            value = UNKNOWN if items is None else items
         return part(self, value, position, size, is_open, frame)
 
     def value(self, expr: Expr, point: ProgramPoint) -> Value:
@@ -217,13 +222,32 @@ class Interpreter:
         if point.local is None and (kept := parts.get(key)) is not None:
             return kept[1]
         if isinstance(expr, Attr):
-            evaluate = partial(objects.named_part, self, expr.base, expr.name, point)
+            evaluate = partial(self._attribute, expr.base, expr.name, point)
         else:
             evaluate = partial(self._item, expr.base, expr.key, point)
         value, is_complete = self.evaluations.track(evaluate)
         if is_complete and point.local is None:
             parts[key] = expr, value  # keep the expression alive: a later one may get the same id
         return value
+
+    def _attribute(self, base: Expr, name: str, point: ProgramPoint) -> Value:
+        """Return `base.name` for any `base`: an object of the project, an autograd context, a tensor, an argument."""
+        if name in self.project.declared:
+            return declared(self.project, name, point.frame)
+        value = self.value(base, point)
+        found: Value | None = None
+        match value:
+            case Instance(of):
+                found = field(self, of, name, point.frame)
+            case Context(forward):
+                found = saved(self, forward, name, point.frame)
+            case SymbolicValue(_, number, origin) if number.kind is Variability.UNKNOWN and self.follows_callers:
+                found = registered(self, base, name, point)
+                if found is None and origin is not None and name not in OF_TENSORS:
+                    found = self.caller_arguments.attribute(value, name, point.frame)
+            case _:
+                pass
+        return forget_items(attribute(self, value, name, base, point) if found is None else found)
 
     def _part(self, of: Expr, position: int, size: int, open_: bool, point: ProgramPoint) -> Value:
         value = self.value(of, point)
@@ -263,7 +287,10 @@ class Interpreter:
         function = self._callees[id(call)]
         if isinstance(function, AbstractNumber):
             return function
-        value = compute(self._called(call, point) if function is None else self.enter_function(function, call, point))
+        if function is None:
+            value = compute(typed_result(call_value(self, call, point), call))
+        else:
+            value = compute(self.enter_function(function, call, point))
         if point.local is None:
             frame.values[key] = value
         return value
@@ -275,17 +302,13 @@ class Interpreter:
         found = self.call_graph.find_callee(frame.module, frame.function, call.func)
         return None if found is None or rounds_to_power(found.name) else found
 
-    def _called(self, call: Call, point: ProgramPoint) -> Value:
-        """Return the result of a call that runs no plain function of the project."""
-        found = objects.make_object(self, call, point) or objects.called_method(self, call, point)
-        return typed_result(call_value(self, call, point), call) if found is None else found
-
     def enter_function(self, function: Function, call: Call, point: ProgramPoint) -> Value:
         """Return what a function of the project returns to this call."""
         frame = point.frame
         if frame.depth >= MOST_DEPTH:
             return UNKNOWN
-        arguments = objects.bind_arguments(self, function, call, point)
+        bound = bind(function, call).items()
+        arguments: dict[str, Lazy] = {name: partial(self.value, arg, point) for name, arg in bound}
         inner = CallFrame(self.project.names.home(function), function, arguments, frame.depth + 1, call)
         return self.return_value(inner)
 

@@ -78,7 +78,6 @@ class KnownLiterals:
         if name not in contents.bindings and frame.arguments is not None and name in frame.arguments:
             return self._handed(frame.arguments[name], steps)
         found = reaching_definitions(function, name, point.order, point.arms)
-        found = self._tests.narrowed(found, name, point)
         every = [self.of(one.value, ProgramPoint(frame, one.order, one.arms), steps) for one in found.bindings]
         if None in every:
             return None

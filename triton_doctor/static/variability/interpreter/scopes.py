@@ -17,7 +17,6 @@ from triton_doctor.static.variability.models.host_tensors import unless_written
 from triton_doctor.static.variability.models.origins import declared
 from triton_doctor.static.variability.models.sequences import filled
 from triton_doctor.static.variability.notes.named_sizes import hint_from_binding
-from triton_doctor.static.variability.notes.shape_notes import may_note_assigned, note_assigned
 from triton_doctor.static.variability.values.dims import Origin
 from triton_doctor.static.variability.values.lattice import FIXED, UNKNOWN, AbstractNumber, Note
 from triton_doctor.static.variability.values.values import (
@@ -48,8 +47,6 @@ def name_value(interpreter: Interpreter, name: str, point: ProgramPoint) -> Valu
     if name in interpreter.project.declared:
         return declared(interpreter.project, name, frame)
     found = reaching_definitions(frame.function, name, point.order, point.arms)
-    if found.bindings and not (found.certain and len(found.bindings) == 1):
-        found = interpreter.tests.narrowed(found, name, point)
     contents = frame.function.text.contents
     if name in contents.globals:
         return forget_items(_outer(interpreter, name, frame))  # any code may set it
@@ -187,8 +184,6 @@ def _named(value: Value, binding: Binding, frame: CallFrame) -> Value:
     """Return the value bound to a name, with the step in its path and the hints of the name."""
     if isinstance(binding.value, Name | Const):
         return value
-    if not isinstance(binding.value, Unpacked) and may_note_assigned(frame.function):
-        value = note_assigned(value, binding, frame)
     if isinstance(value, AbstractNumber):
         step = Note(frame.module.path, binding.line, f"`{binding.name}` is `{{}}`", binding.value)
         if names_bucket(binding.name):

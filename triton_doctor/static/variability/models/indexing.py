@@ -22,12 +22,13 @@ from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.hints.name_words import (
     names_config,
     names_data,
+    names_model,
     names_shape,
     names_weight,
 )
 from triton_doctor.static.variability.interpreter.attributes import stored_here
 from triton_doctor.static.variability.models.host_tensors import with_contents
-from triton_doctor.static.variability.models.lengths import slice_length
+from triton_doctor.static.variability.models.lengths import is_used_as_tensor, slice_length
 from triton_doctor.static.variability.models.origins import from_data
 from triton_doctor.static.variability.models.torch_arguments import axis_number
 from triton_doctor.static.variability.values import tensors, views
@@ -346,8 +347,9 @@ def _indexed(
     if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
         is_shown = isinstance(value, SymbolicValue) and value.root.shown_rank is not None
         if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(one, Const) for one in keys)):
-            # An item of a list, or of a tensor without its first axis: nothing in it has to follow the batch.
-            root = replace(value.root.item_called(f"{value.root.name}[{spell(key)}]"), item=True)
+            # An item of a list, or of a state: nothing in it has to follow the batch, as what is left of an input does.
+            root = value.root.item_called(f"{value.root.name}[{spell(key)}]")
+            root = replace(root, item=names_model(value.root.name) or not is_used_as_tensor(value))
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     )
 
     from triton_doctor.static.python.function import (
-        Binding,
         BranchArm,
         Function,
         Returned,
@@ -342,13 +341,6 @@ def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[st
         note = note_of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
         if note is not None and found[1] in names:
             yield found[1], note
-
-
-def note_assigned(value: Value, binding: Binding, frame: CallFrame) -> Value:
-    """Return `value` with the shape in the comment after its assignment."""
-    if not _takes_note(value):
-        return value
-    return _with_note(value, notes_of(frame.function).assigned.get(binding.line), binding.name, frame)
 
 
 def note_returned(value: Value, returned: Returned, frame: CallFrame) -> Value:

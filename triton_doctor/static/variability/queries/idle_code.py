@@ -8,9 +8,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.project.calls.compiled_code import runs_only_compiled
-from triton_doctor.static.project.calls.optimizers import is_of_optimizer
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import (
     Attr,
@@ -32,13 +29,8 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Kernel, Module
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 IN_TRIALS = "only tests, benchmarks or tutorials launch it"
-_IN_PROFILES = "only a profiler asks for it"
-# As compiled_code.py says.
-TUNED_ONCE = "only code under `torch.compile` runs it, where Inductor tunes it once for all keys"
-_IN_OPTIMIZERS = "only an optimizer runs it, on the parameters of a model"
 
 
 def describe_idle_reason(reason: str | None) -> str:
@@ -63,34 +55,11 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
     return next((one for one in reasons if one != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
 
 
-def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch, number: AbstractNumber) -> str | None:
-    """Return why no program runs `launch`, whose argument is `number`."""
+def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:
+    """Return why no program runs `launch`."""
     if is_test(interpreter, launch):
         return IN_TRIALS
-    reason = _explain_out_of_reach(interpreter, launch) or _explain_untaken_branch(interpreter, launch)
-    if reason is None and number.hints:
-        project, reachability = interpreter.project, interpreter.reachability
-        if is_of_optimizer(project, reachability, launch.module, launch.function):
-            return _IN_OPTIMIZERS
-    if reason is None and interpreter.call_graph.only_profiles(launch.module, launch.function):
-        return _IN_PROFILES
-    return reason
-
-
-@cached_in_scan()
-def runs_compiled(project: Project, kernel: Kernel) -> bool:
-    """Return whether every launch of `kernel` that a program may run is in code that only runs under
-    `torch.compile`.
-    """
-    interpreter = interpreter_of(project)
-    launches = [
-        one
-        for one in launches_of(project).get(kernel.key, ())
-        if not is_test(interpreter, one) and _explain_out_of_reach(interpreter, one) is None
-    ]
-    return bool(launches) and all(
-        runs_only_compiled(interpreter.reachability, one.module, one.function) for one in launches
-    )
+    return _explain_out_of_reach(interpreter, launch) or _explain_untaken_branch(interpreter, launch)
 
 
 def _explain_out_of_reach(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:

@@ -73,7 +73,8 @@ class KernelHints:
         makes of `param`.
         """
         name, line = param.name, param.span.line
-        number = hint_from_name(number, name, kernel.path, line, _side(name, kernel))
+        if not (isinstance(expr, Name) and names_data(expr.id) and names_model(name)):  # the caller knows better
+            number = hint_from_name(number, name, kernel.path, line, _side(name, kernel))
         if number.kind is not Variability.UNKNOWN:
             return number
         known: list[AxisContext] = []

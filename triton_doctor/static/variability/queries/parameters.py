@@ -155,9 +155,7 @@ class Parameters:
 
     def _with_idle_reason(self, source: ParameterSource) -> ParameterSource:
         """Return `source` with the reason why its changes do not matter, if there is one."""
-        reason = explain_idle_launch(self._interpreter, source.launch, source.number) or _explain_position(
-            source.number
-        )
+        reason = explain_idle_launch(self._interpreter, source.launch) or _explain_position(source.number)
         return source._replace(idle_reason=reason)
 
     def _sources(

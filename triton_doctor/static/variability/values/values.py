@@ -175,10 +175,9 @@ class DictValue(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """`self`, or an object of a class of the project; `made` are its constructor arguments, if known."""
+    """`self`, an object of a class of the project."""
 
     of: Class
-    made: Mapping[str, Value | Lazy] | None = None
 
 
 class Context(NamedTuple):
