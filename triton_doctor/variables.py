@@ -140,6 +140,14 @@ def turns_interpreter_on(value: str, version: Version) -> bool:
     return value == "1" if version < Version(3, 4) else value.lower() in TRUE_WORDS
 
 
+def fails_with_kept_tuning(version: Version) -> bool:
+    """Return whether a kernel tuned with `cache_results=True` fails in interpreter mode (run on 3.4.0 and 3.5.1).
+
+    check_disk_cache looks for a JITFunction, which is not there (3.5 autotuner.py:170); 3.6 does not call it.
+    """
+    return Version(3, 4) <= version <= Version(3, 5)
+
+
 def ptxas_variable(version: Version, arch: int) -> str:
     """Return the variable that names the ptxas for the compute capability `arch`, such as 90, in Triton `version`.
 

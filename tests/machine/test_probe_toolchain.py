@@ -12,6 +12,8 @@ import pytest
 
 from tests.machine.sick import ask_env, in_own_mounts, make_distribution, make_nvml
 from tests.runtime.tritons import triton_folder
+from triton_doctor.machine.diagnose import diagnose
+from triton_doctor.machine.facts import Gpu, Machine, Ptxas
 
 
 def with_triton(machine: dict[str, str], folder: Path) -> dict[str, str]:
@@ -201,3 +203,10 @@ def test_triton_that_does_not_import_is_told_with_its_own_words(machine: dict[st
     said = ask_env(with_triton(machine, folder), "--gpu")
 
     assert said.finding("TRD627")["evidence"] == "ImportError: no libtriton here"
+
+
+def test_missing_headers_do_not_hide_an_old_ptxas() -> None:
+    old = Ptxas(path="/p", release="12.8", architectures=("90", "120"))
+    machine = Machine(headers=None, gpus=(Gpu(name="NVIDIA GB10", arch="121"),), ptxas=(old,))
+
+    assert {"TRD622", "TRD624"} <= {found.code for found in diagnose(machine)}

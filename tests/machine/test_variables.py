@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.machine.sick import DOCTOR, ask_env
+from tests.runtime.tritons import triton_folder
 from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Severity
 from triton_doctor.machine.diagnose import diagnose
@@ -112,6 +113,40 @@ def test_variable_of_another_backend_is_not_said_to_do_nothing() -> None:
     assert intel.message == "`TRITON_INTEL_ADVANCED_PATH` is of another backend"
     assert acme.remedy == "another backend, a fork or a plug-in may read it"
     assert "nothing" not in f"{acme.evidence} {intel.evidence} {intel.remedy}"
+
+
+KEPT = """
+import triton
+import triton.language as tl
+
+configs = [triton.Config({"BLOCK": size}) for size in (64, 128)]
+
+
+@triton.autotune(configs=configs, key=["n"], cache_results=True)
+@triton.jit
+def fill(x_ptr, n, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), n)
+
+
+fill[(1,)](None, 3)
+"""
+
+
+@pytest.mark.parametrize(("version", "fails"), [("3.4.0", True), ("3.5.1", True), ("3.6.0", False)])
+def test_kept_tuning_is_named_where_interpreter_mode_breaks_it(
+    machine: dict[str, str], tmp_path: Path, version: str, fails: bool
+) -> None:
+    (tmp_path / "program.py").write_text(KEPT)
+    folder = triton_folder(version)
+    interpreted = machine | {"PYTHONPATH": str(folder), "TRITON_INTERPRET": "1"}
+    (found,) = diagnose(Machine(variables={"TRITON_INTERPRET": "1"}), parse_version(version))
+
+    done = subprocess.run(
+        [sys.executable, "program.py"], env=interpreted, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert ("'function' object has no attribute 'fn'" in done.stderr) is fails
+    assert ("kernels tuned with `cache_results=True` fail in it" in found.evidence) is fails
 
 
 def test_value_of_another_process_steers_neither_terminal_nor_shell(machine: dict[str, str], tmp_path: Path) -> None:

@@ -30,20 +30,21 @@ def diagnose_toolchain(machine: Machine, version: Version) -> Iterator[MachineFi
             command="unset CC" if named else "apt-get install gcc",
         )
     if machine.headers is None:
-        version = ".".join(machine.python.split(".")[:2])
+        python = ".".join(machine.python.split(".")[:2])
         yield MachineFinding(
             code="TRD622",
             severity=missing,
             message="Python's headers are missing, so the first launch fails",
             evidence=f"there is no {machine.headers_expected}",
             remedy="install the package that brings them",
-            command=f"apt-get install python{version}-dev",
+            command=f"apt-get install python{python}-dev",
         )
     if machine.gpus and machine.driver_library is None:
         gpu = machine.gpus[0]
         name, setting = library(gpu)
         place = f"{setting} to {'this file' if gpu.backend == 'hip' else 'its folder'}"
-        evidence, command = "neither ldconfig nor LD_LIBRARY_PATH has it", "ldconfig"
+        command: str | None = "ldconfig"
+        evidence = "neither ldconfig nor LD_LIBRARY_PATH has it"
         remedy = f"run ldconfig, start the container with the GPU's driver, or set {place}"
         if setting in machine.variables:
             evidence, remedy, command = f"{setting} names a place without it", f"set {place}, or unset it", None

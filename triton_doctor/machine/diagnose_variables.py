@@ -12,6 +12,7 @@ from triton_doctor.variables import (
     PTXAS_OF_NEWER_GPUS,
     TRUE_WORDS,
     Version,
+    fails_with_kept_tuning,
     is_of_other_backend,
     looks_like_triton,
     meant,
@@ -124,7 +125,8 @@ def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFind
         code="TRD601",
         severity=Severity.ERROR if machine.gpus else Severity.WARNING,
         message=f"`{INTERPRET}={value}`: every kernel is interpreted on the CPU, hundreds to thousands of times slower",
-        evidence=f"it is set in this environment, and triton {version} reads it when a kernel is decorated",
+        evidence=f"it is set in this environment, and triton {version} reads it when a kernel is decorated"
+        + ("; kernels tuned with `cache_results=True` fail in it" if fails_with_kept_tuning(version) else ""),
         remedy="unset it before Python starts; once kernels are decorated it is too late",
         command=f"unset {INTERPRET}",
     )

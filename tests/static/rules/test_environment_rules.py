@@ -255,6 +255,33 @@ def test_empty_folder_is_a_value(
     assert all(result in finding.message for finding, (_, result) in zip(found, told, strict=True))
 
 
+TUNED = KERNEL.replace("@triton.jit", "@triton.autotune(configs=CONFIGS, key=['n'], cache_results=True)\n@triton.jit")
+
+
+SHELL = "export TRITON_INTERPRET=1\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "version", "named"),
+    [
+        ("train.py", ON + TUNED, None, "`k`, tuned with `cache_results`,"),
+        ("train.py", ON + TUNED, "3.5", "`k`, tuned with `cache_results`,"),
+        ("train.py", ON + TUNED, "3.6", None),
+        ("train.py", ON + TUNED, "3.3", None),
+        ("train.py", ON + KERNEL, None, None),
+        ("run.sh", SHELL, "3.4", "what is tuned with `cache_results`"),
+        ("run.sh", SHELL, None, None),
+    ],
+)
+def test_kept_tuning_that_interpreter_mode_breaks_is_named(
+    findings: Callable[..., list[Finding]], path: str, text: str, version: str | None, named: str | None
+) -> None:
+    (found,) = [finding for finding in findings(path, text, version) if finding.code in {"TRD101", "TRD102"}]
+
+    assert ("fails at its launch" in found.message) is (named is not None)
+    assert (named or "") in found.message
+
+
 def test_variable_of_another_backend_is_called_that(findings: Callable[..., list[Finding]]) -> None:
     (found,) = findings("run.sh", "export TRITON_INTEL_ADVANCED_PATH=1\n")
 

@@ -127,7 +127,7 @@ class Bindings:
         first, *rest = dotted.split(".")
         if first in self._declared or not all(map(str.isidentifier, (first, *rest))):
             return Occurrence(Kind.USE, span.end_line, start)
-        bound = self._bindings.get(first, {})
+        bound: Mapping[Scope, object] = self._bindings.get(first, {})
         # The body of a class may read a name of the scope around it before it binds its own: that one is taken.
         while scope and (scope not in bound or isinstance(scope[-1], ast.ClassDef)):
             scope = scope[:-1]

@@ -13,6 +13,7 @@ from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.timed_regions import (
     CODE_KINDS,
     comes_too_late,
+    describe_kept_tuning,
     settings_that_interpret,
     severity_of,
 )
@@ -40,7 +41,7 @@ def check(project: Project) -> Iterator[Finding]:
             span=setting.span,
             code=CODE,
             severity=Severity.INFO if file.cpu_only or is_shown else severity_of(project, file, setting),
-            message=_message(setting),
+            message=_message(setting) + describe_kept_tuning(project),
             advice="delete the line, and set the variable in the shell for the one run that needs it",
         )
 

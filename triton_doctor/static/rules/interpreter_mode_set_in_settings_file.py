@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.timed_regions import CODE_KINDS, settings_that_interpret, severity_of
+from triton_doctor.static.variability.queries.timed_regions import (
+    CODE_KINDS,
+    describe_kept_tuning,
+    settings_that_interpret,
+    severity_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +36,7 @@ def check(project: Project) -> Iterator[Finding]:
             severity=Severity.INFO if file.cpu_only or not is_parsed else severity_of(project, file, setting),
             message=(
                 f"`{setting.variable}={setting.value}` runs every kernel in Python on the CPU {reach}: "
-                "600 to 16,000 times slower than compiled"
+                f"600 to 16,000 times slower than compiled{describe_kept_tuning(project)}"
                 + ("" if is_parsed else "; this kind of file is not parsed: look whether the line applies")
             ),
             advice=(

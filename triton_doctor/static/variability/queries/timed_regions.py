@@ -14,7 +14,7 @@ from triton_doctor.static.python.clocks import CLOCK_MODULES, WALL_CLOCKS
 from triton_doctor.static.python.ir import Call, Expr, dotted
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
-from triton_doctor.variables import INTERPRET, parse_version, turns_interpreter_on
+from triton_doctor.variables import INTERPRET, fails_with_kept_tuning, parse_version, turns_interpreter_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,6 +187,19 @@ def settings_that_interpret(project: Project) -> Iterator[tuple[EnvironmentFile,
             is_on = setting.value is not None and turns_interpreter_on(setting.value, version)
             if setting.variable == INTERPRET and is_on:
                 yield file, setting
+
+
+def describe_kept_tuning(project: Project) -> str:
+    """Return the end of a message on interpreter mode: what Triton 3.4 and 3.5 cannot launch in it.
+
+    Empty if the project names another version, or names none and the file tunes no kernel with `cache_results`.
+    """
+    version = parse_version(project.triton_version) if project.triton_version else project.pinned_triton
+    kept = next((kernel.name for kernel in project.kernels() if kernel.autotune and kernel.autotune.keeps), None)
+    if not (fails_with_kept_tuning(version) if version else kept):
+        return ""
+    what = f"`{kept}`, tuned with `cache_results`," if kept else "what is tuned with `cache_results`"
+    return f"; with Triton 3.4 and 3.5 {what} fails at its launch"
 
 
 def comes_too_late(setting: EnvSetting) -> bool:
