@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 _MOST_EDITS = 3
 TABLE = Path(__file__).with_name("variables.tsv")
 INTERPRET = "TRITON_INTERPRET"
+# Of the variables that backends outside of Triton's own tree read: intel/intel-xpu-backend-for-triton#6790.
+_OTHER_BACKENDS = ("TRITON_INTEL_",)
 # What triton-doctor itself reads (runtime/live/services.py).
 OURS = "TRITON_DOCTOR"
+PTXAS, PTXAS_OF_NEWER_GPUS = "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")
 
 # triton 3.4 knobs.py toBool and LLVM's getBoolEnv take these, in any case; until 3.3 only "1" made a kernel interpreted
@@ -39,6 +42,10 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+# Older ones take an empty TRITON_CACHE_DIR for none (run on 3.2), this and newer ones raise (run on 3.4, 3.6, 3.9).
+TAKES_EMPTY = Version(3, 4)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
     """One row of variables.tsv.
@@ -46,10 +53,10 @@ class Variable:
     `reader` is "triton", "build" (Triton's own build), "triton-doctor", or a neighbour: "torch", "cuda", "rocm".
     `first` and `last` are the oldest and newest release lines that read it, None for what is not Triton's. `knobs`
     are its spellings below triton.knobs. `harm` is "slow-kernels", "slow-compiles", "no-cache", "poisons-cache",
-    "prints" or "", and comes about `when` it is "on", "off", "set" to anything, or "unoptimized". `instead` is the
-    setting that took its place. `default` and `read`, the moment that it is read, are words, empty where nothing is
-    known. `keyed` says whether it is part of the key on disk: "options" as far as it changes those, "3.2-3.9" in
-    these versions once it is set, or "".
+    "prints" or "", and comes about `when` it is "on", "off", "set" to anything, "unoptimized", or "all" where a value
+    other than on names single passes. `instead` is the setting that took its place. `default` and `read`, the moment
+    that it is read, are words, empty where nothing is known. `keyed` says whether it is part of the key on disk:
+    "options" as far as it changes those, "3.2-3.9" in these versions once it is set, or "".
     """
 
     name: str
@@ -74,11 +81,22 @@ class Variable:
         first, _, last = self.keyed.partition("-")
         return self.keyed == "options" or (bool(last) and parse_version(first) <= version <= parse_version(last))
 
+    def at(self, value: str) -> Variable:
+        """Return this variable with the harm and effect of `value`: `DISABLE_LLVM_OPT=disable-lsr` names one pass.
+
+        On is what LLVM's getBoolEnv takes for true: `yes` leaves the code of triton 3.9 as it is.
+        """
+        if self.when != "all" or value.lower() in {"1", "true", "on"} or not self.harmful(value):
+            return self
+        named = value.count(",") + 1
+        which = "one pass" if named == 1 else f"{named} passes"
+        return replace(self, harm="passes", effect=f"names {which} of LLVM to leave out; the others stay on")
+
     def harmful(self, value: str) -> bool:
         """Whether `value` brings the harm about."""
         word = value.strip().lower()
         match self.when:
-            case "on":
+            case "on" | "all":
                 return word not in {"", "0", "false", "no", "off", "n"}
             case "off":
                 return word in {"0", "false", "no", "off", "n"}
@@ -122,6 +140,15 @@ def turns_interpreter_on(value: str, version: Version) -> bool:
     return value == "1" if version < Version(3, 4) else value.lower() in TRUE_WORDS
 
 
+def ptxas_variable(version: Version, arch: int) -> str:
+    """Return the variable that names the ptxas for the compute capability `arch`, such as 90, in Triton `version`.
+
+    triton 3.6 to 3.8 nvidia/compiler.py, get_ptxas: another from 10.0 on; 3.9 :41: from 9.0 on.
+    """
+    first = 100 if version < Version(3, 9) else 90
+    return PTXAS_OF_NEWER_GPUS if version >= Version(3, 6) and arch >= first else PTXAS
+
+
 def looks_like_triton(name: str) -> bool:
     """Whether `name` is meant for Triton: it starts as Triton's variables do, or as a misspelling of that."""
     if name == OURS:
@@ -136,6 +163,11 @@ def looks_like_triton(name: str) -> bool:
         and _edits(upper[:7], "TRITON_") <= 2
         and meant(name) is not None
     )
+
+
+def is_of_other_backend(name: str) -> bool:
+    """Whether the variable `name` is one of a backend for other hardware than NVIDIA's and AMD's."""
+    return name.startswith(_OTHER_BACKENDS)
 
 
 @cache

@@ -8,6 +8,9 @@ checked out in the cache folder; one that is not is named and left out.
 The table has, for each library: the constexprs that vary per call and are found at warning or above, and at any
 severity; the fixed and the few-valued ones at warning or above; then the same of autotune keys. `--predictions FILE`
 keeps the findings, and reads them where the file exists: predictions of one day can be compared to later truths.
+
+`--score` prints the one number that decides features, hints and severities of `variability`, with its parts, over all
+libraries at hand that are not frozen: `score.py` defines it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.dry_comparison import Share
 from tests.benchmarks.packages import doctor, measure
+from tests.benchmarks.score import print_score
 from tests.benchmarks.seen_values import PACKAGES, Key, Seen, Truth, library_names, read_truth
 
 if TYPE_CHECKING:
@@ -162,8 +166,12 @@ def main() -> None:
     parser.add_argument("--repositories", action="store_true", help="all libraries of the folder")
     parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
     parser.add_argument("--details", action="store_true", help="name what is missed and what is a false alarm")
+    parser.add_argument("--score", action="store_true", help="print the score of all libraries at hand, or of LIBRARY")
     parser.add_argument("--predictions", type=Path, help="keep the findings in this file, or read them from it")
     chosen = parser.parse_args()
+    if chosen.score:
+        print_score(chosen.libraries, details=chosen.details)
+        return
     every = not (chosen.libraries or chosen.packages or chosen.repositories)
     libraries = [*chosen.libraries, *(PACKAGES if chosen.packages or every else ())]
     libraries += library_names(chosen.folder) if chosen.repositories or every else ()

@@ -18,7 +18,7 @@ from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name, Sl
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.queries.configs import config_count
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import LAUNCH_OPTIONS
 from triton_doctor.static.variability.queries.queries import find_literals
 from triton_doctor.static.variability.values.lattice import Variability

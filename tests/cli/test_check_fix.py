@@ -40,7 +40,9 @@ def test_report_says_how_many_are_fixable(doctor: Doctor, write: Write) -> None:
 
     outcome = doctor("check", "--output-format", "concise")
 
-    assert outcome.out.splitlines()[-1] == snapshot("fixable: 1 with `--fix`, 1 with `--fix --unsafe-fixes`")
+    assert outcome.out.splitlines()[-1] == snapshot(
+        "2 warnings (1 fixable with `--fix`, 1 fixable with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch"
+    )
     assert outcome.status == 1
 
 
@@ -54,8 +56,7 @@ def test_fix_writes_what_is_safe_and_reports_the_rest(doctor: Doctor, write: Wri
     assert outcome.err == snapshot("triton-doctor: fixed 1 problem (1 TRD201) in 1 file\n")
     assert outcome.out == snapshot("""\
 a.py:12:34: warning: TRD211 `8` is passed to `num_warps` of `fill` by position: this sets only the parameter, and the kernel runs with Triton's default `num_warps`
-found 1 problem (1 warning) in 1 file, 1 kernel, 1 launch
-fixable: 1 with `--fix --unsafe-fixes`
+1 warning (1 fixable with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch
 """)  # noqa: E501
 
 

@@ -89,8 +89,8 @@ def test_explain_lists_the_nearest_hints_of_what_is_undecided_and_the_ways_to_de
 
     assert [line.strip() for line in lines if line] == [
         "1 constexpr that could not be followed: `m`",
-        "`m` has data 1 of 2 (name)",
-        "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies",
+        "`m` may change with the data: its name speaks of batch, sequence, tokens or rows",
+        "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`",
     ]
 
 
@@ -109,8 +109,8 @@ def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without
     assert counted == 1
     assert "1 launch; 1 constexpr undecided\n" in cold
     assert [line.strip() for line in listed] == [
-        "why.py:12: `m` of `kernel`: data 1 of 2 (name)",
-        "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies",
+        "why.py:12: `m` of `kernel` may change with the data: its name speaks of batch, sequence, tokens or rows",
+        "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`",
     ]
     assert warm == cold
     assert "undecided constexprs" not in doctor("check", "why.py").out

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.machine.sick import as_its_owner, ask_env, in_own_mounts
+from tests.runtime.tritons import triton_folder
 from triton_doctor.finding import Severity
 from triton_doctor.machine.cache_folder import CachePlace, locate_cache
 from triton_doctor.machine.diagnose import diagnose
@@ -150,6 +153,33 @@ def test_home_at_the_root_is_told(machine: dict[str, str]) -> None:
     said = ask_env(machine | {"HOME": "/"})
 
     assert said.finding("TRD614")["message"] == "HOME is /, so the cache folder is /.triton/cache"
+
+
+@pytest.mark.parametrize(
+    ("variable", "version", "severity"),
+    [
+        ("TRITON_CACHE_DIR", "3.2.0", None),
+        ("TRITON_CACHE_DIR", "3.4.0", "error"),
+        ("TRITON_CACHE_DIR", "3.9.0", "error"),
+        ("TRITON_HOME", "3.2.0", "warning"),
+        ("TRITON_HOME", "3.9.0", "warning"),
+    ],
+)
+def test_empty_folder_is_reported_as_that_triton_takes_it(
+    machine: dict[str, str], tmp_path: Path, variable: str, version: str, severity: str | None
+) -> None:
+    folder = triton_folder(version)
+    empty = machine | {"PYTHONPATH": os.pathsep.join([machine["PYTHONPATH"], str(folder)]), variable: ""}
+    program = "from triton.runtime.cache import get_cache_manager; get_cache_manager('ab' * 32).put('', 'k.ttir')"
+
+    done = subprocess.run([sys.executable, "-c", program], env=empty, cwd=tmp_path, check=False, capture_output=True)
+    said = ask_env(empty)
+
+    assert (b"Could not create or locate cache dir" in done.stderr) is (severity == "error")
+    assert (tmp_path / ".triton" / "cache").is_dir() is (severity == "warning")
+    assert [found["severity"] for found in said.document["findings"] if found["code"] == "TRD614"] == (
+        [severity] if severity else []
+    )
 
 
 def test_user_without_a_home_has_no_place_for_a_cache() -> None:

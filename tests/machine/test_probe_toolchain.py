@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
-from tests.machine.sick import ask_env, make_distribution, make_nvml
+from tests.machine.sick import ask_env, in_own_mounts, make_distribution, make_nvml
 from tests.runtime.tritons import triton_folder
 
 
@@ -90,6 +91,33 @@ def test_driver_library_is_looked_for_where_triton_does(installed: dict[str, str
     assert "TRD623" not in ask_env(machine).codes
 
 
+def test_library_path_is_not_read_where_ldconfig_cannot_run(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    (library / "libcuda.so.1").write_bytes(b"")
+    machine = installed | {"LD_LIBRARY_PATH": str(library)}
+    without_ldconfig = in_own_mounts("mount --bind /dev/null /sbin/ldconfig")
+
+    missing = ask_env(machine, before=without_ldconfig).finding("TRD623")
+
+    assert "TRD623" not in ask_env(machine).codes
+    assert "/sbin/ldconfig cannot run" in missing["evidence"]
+    assert missing["remedy"].startswith("set TRITON_LIBCUDA_PATH to its folder")
+    assert missing["command"] is None
+    named = machine | {"TRITON_LIBCUDA_PATH": str(library)}
+    assert "TRD623" not in ask_env(named, before=without_ldconfig).codes
+
+
+def test_folder_that_triton_is_given_is_the_only_place(installed: dict[str, str], tmp_path: Path) -> None:
+    library = make_nvml(tmp_path / "driver", arch=90)
+    (library / "libcuda.so.1").write_bytes(b"")
+    machine = installed | {"LD_LIBRARY_PATH": str(library)}
+
+    # A folder is what nvidia/driver.py takes: not the library itself.
+    for named in (tmp_path, library / "libcuda.so.1"):
+        missing = ask_env(machine | {"TRITON_LIBCUDA_PATH": str(named)}).finding("TRD623")
+        assert "TRITON_LIBCUDA_PATH names a place without it" in missing["evidence"]
+
+
 def test_gpu_with_little_free_memory_is_told(installed: dict[str, str], tmp_path: Path) -> None:
     library = make_nvml(tmp_path / "driver", arch=90, free_bytes=600_000_000)
 
@@ -115,6 +143,28 @@ def test_old_ptxas_in_the_place_of_a_newer_is_told(machine: dict[str, str], tmp_
     said = ask_env(newer | {"TRITON_PTXAS_BLACKWELL_PATH": old})
 
     assert said.finding("TRD624")["command"] == "unset TRITON_PTXAS_BLACKWELL_PATH"
+
+
+@pytest.mark.parametrize(
+    ("version", "arch", "does_nothing"),
+    [("3.5.1", 121, False), ("3.6.0", 90, False), ("3.6.0", 121, True), ("3.9.0", 80, False), ("3.9.0", 90, True)],
+)
+def test_ptxas_path_does_nothing_where_triton_takes_the_other(
+    machine: dict[str, str], tmp_path: Path, version: str, arch: int, does_nothing: bool
+) -> None:
+    library = make_nvml(tmp_path / "driver", arch=arch)
+    folder = triton_folder(version)
+    own = str(folder / "triton" / "backends" / "nvidia" / "bin" / "ptxas")
+    sick = with_triton(machine, folder) | {"LD_LIBRARY_PATH": str(library), "TRITON_PTXAS_PATH": own}
+    said = ask_env(sick)
+
+    program = "from triton.backends.nvidia.compiler import get_ptxas as get; import sys; print(get({}).path)"
+    asked = program.format("" if version < "3.6" else arch)
+    taken = subprocess.run([sys.executable, "-c", asked], env=sick, capture_output=True, text=True, check=True)
+
+    assert (taken.stdout.strip() != own) is does_nothing
+    assert ("TRD605" in said.codes) is does_nothing
+    assert "TRD605" not in ask_env(sick | {"TRITON_PTXAS_BLACKWELL_PATH": own}).codes
 
 
 def test_path_that_is_no_ptxas_is_ignored_as_triton_does(machine: dict[str, str]) -> None:

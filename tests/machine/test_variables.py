@@ -11,9 +11,11 @@ import pytest
 
 from tests.machine.sick import DOCTOR, ask_env
 from triton_doctor.errors import DoctorError
+from triton_doctor.finding import Severity
 from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.machine.facts import Machine
 from triton_doctor.machine.probe_variables import choose_variables, read_env_file, read_process
+from triton_doctor.report.machine_facts import variable_rows
 from triton_doctor.variables import parse_version
 
 if TYPE_CHECKING:
@@ -79,6 +81,37 @@ def test_variables_are_judged_as_the_version_reads_them(
     found = diagnose(Machine(variables=variables), parse_version(version))
 
     assert {finding.code for finding in found} == codes
+
+
+@pytest.mark.parametrize(
+    ("value", "severity", "effect"),
+    [
+        pytest.param("1", Severity.WARNING, "it slows kernels", id="all optimizations"),
+        pytest.param("True", Severity.WARNING, "it slows kernels", id="in any case"),
+        pytest.param("disable-lsr", Severity.INFO, "names one pass of LLVM to leave out", id="a pass"),
+        pytest.param("disable-lsr,disable-cgp", Severity.INFO, "names 2 passes", id="two passes"),
+        pytest.param("yes", Severity.INFO, "names one pass", id="no word of LLVM"),
+    ],
+)
+def test_disabled_optimizations_are_those_that_are_named(value: str, severity: Severity, effect: str) -> None:
+    machine = Machine(variables={"DISABLE_LLVM_OPT": value})
+    (found,) = diagnose(machine, parse_version("3.9"))
+    ((_, described),) = variable_rows(machine, parse_version("3.9"))
+
+    assert (found.code, found.severity) == ("TRD602", severity)
+    assert effect in f"{found.message} {found.evidence}"
+    assert ("turns off LLVM's optimizations" in f"{found.evidence} {described}") is (severity is Severity.WARNING)
+
+
+def test_variable_of_another_backend_is_not_said_to_do_nothing() -> None:
+    machine = Machine(variables={"TRITON_INTEL_ADVANCED_PATH": "1", "TRITON_ACME_FAST_PATH": "1"})
+
+    intel, acme = diagnose(machine, parse_version("3.9"))
+
+    assert (intel.code, intel.severity, intel.command) == ("TRD603", Severity.INFO, None)
+    assert intel.message == "`TRITON_INTEL_ADVANCED_PATH` is of another backend"
+    assert acme.remedy == "another backend, a fork or a plug-in may read it"
+    assert "nothing" not in f"{acme.evidence} {intel.evidence} {intel.remedy}"
 
 
 def test_value_of_another_process_steers_neither_terminal_nor_shell(machine: dict[str, str], tmp_path: Path) -> None:

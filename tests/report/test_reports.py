@@ -39,7 +39,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
  --> src/other.py:20, 30
 
 1 info is not listed (1 TRD901): `--show info` lists them
-found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -64,7 +64,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = also: 2 launches
  --> src/other.py:20, 30
 
-found 1 problem (1 error) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 error in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -99,7 +99,7 @@ a.py:2:5: TRD900 unreadable-source (warning)
 19 |     line19(
    |
 
-found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 warning in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -125,7 +125,7 @@ a.py:2:128: TRD900 unreadable-source (warning)
 3 |
   |
 
-found 1 problem (1 warning) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 warning in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -145,7 +145,7 @@ def test_concise_is_a_line_a_finding() -> None:
     assert render(SCAN, Form.CONCISE, view()) == snapshot("""\
 /elsewhere/100%.py:1:1: info: TRD901 `ignore[TRD201]` silences nothing
 src/[new]/attention.py:7:15: error: TRD900 `BATCH` of `attention_kernel` compiles again for each value of `lengths.max().item()`
-found 2 problems (1 error, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 
@@ -163,7 +163,7 @@ def test_statistics_count_by_rule_the_most_frequent_first() -> None:
     assert render_statistics(twice) == snapshot("""\
 2  TRD900  unreadable-source
 1  TRD901  unused-suppression
-found 3 problems (2 errors, 1 info) in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+2 errors, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
 """)
 
 

@@ -14,8 +14,8 @@ from triton_doctor.static.sources.directives import read_python_directives
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 from triton_doctor.static.sources.shown_paths import path_shower
 from triton_doctor.static.suppression.suppress import suppress
-from triton_doctor.static.variability.queries.explain import explain, show_kernel, unknown_kernel
-from triton_doctor.static.variability.queries.tuning import fold_tuning
+from triton_doctor.static.variability.queries.configs import fold_tuning
+from triton_doctor.static.variability.queries.description import explain, show_kernel, unknown_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.workspace import Workspace
-    from triton_doctor.static.variability.queries.explain import ExplainedKernel
+    from triton_doctor.static.variability.queries.description import ExplainedKernel
 
 
 @emptying_scan_caches()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence.seen import RecordedKernel
     from triton_doctor.finding import HintNote, Step
     from triton_doctor.static.python.module import Kernel
-    from triton_doctor.static.variability.queries.explain import ExplainedParameter
+    from triton_doctor.static.variability.queries.description import ExplainedParameter
 
 _WORDS = {
     Variability.FIXED: "fixed",

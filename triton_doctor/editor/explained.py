@@ -14,8 +14,7 @@ from triton_doctor.static.project.analysis.summaries import FileSummaries
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.sources.ignore_rules import PathPatterns
-from triton_doctor.static.variability.queries.description import hint_notes, trail
-from triton_doctor.static.variability.queries.explain import ExplainedKernel, explain
+from triton_doctor.static.variability.queries.description import ExplainedKernel, explain, hint_notes, trail
 from triton_doctor.static.variability.queries.parameters import Parameters
 
 if TYPE_CHECKING:

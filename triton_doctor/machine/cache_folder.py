@@ -23,14 +23,17 @@ class CachePlace:
     set_by: str | None
 
 
-def locate_cache(variables: Mapping[str, str], *, reads_triton_home: bool = True) -> CachePlace:
-    """The cache folder of a process with `variables` (triton 3.9 knobs.py, cache_knobs; 3.1 cache.py:60).
+def locate_cache(variables: Mapping[str, str]) -> CachePlace:
+    """Return the cache folder of a process with `variables` (triton 3.9 knobs.py, cache_knobs).
 
-    TRITON_HOME counts where `reads_triton_home`, since 3.2. Raises DoctorError where the user has no home.
+    Raises DoctorError where there is none: TRITON_CACHE_DIR is empty (run on 3.4 to 3.9: RuntimeError), or the user has
+    no home.
     """
+    if variables.get("TRITON_CACHE_DIR") == "":
+        raise DoctorError("TRITON_CACHE_DIR is empty: triton has no cache folder", hint="unset it, or name a folder")
     if folder := variables.get("TRITON_CACHE_DIR", "").strip():
         return CachePlace(path=Path(os.path.abspath(folder)), set_by="TRITON_CACHE_DIR")  # noqa: PTH100, links stay
-    if reads_triton_home and "TRITON_HOME" in variables:
+    if "TRITON_HOME" in variables:
         return CachePlace(path=Path(variables["TRITON_HOME"]).absolute() / BELOW_HOME, set_by="TRITON_HOME")
     if home := variables.get("HOME"):
         return CachePlace(path=Path(home).absolute() / BELOW_HOME, set_by="HOME")

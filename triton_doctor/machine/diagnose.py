@@ -22,8 +22,8 @@ def diagnose(machine: Machine, version: Version | None = None) -> list[MachineFi
     read_as = version or version_of(machine)
     found = [
         *diagnose_variables(machine, read_as),
-        *diagnose_cache(machine),
-        *diagnose_toolchain(machine),
+        *diagnose_cache(machine, read_as),
+        *diagnose_toolchain(machine, read_as),
         *diagnose_packages(machine, read_as),
         *diagnose_gpus(machine),
     ]

@@ -6,11 +6,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import MachineFinding, Severity
+from triton_doctor.variables import TAKES_EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.machine.facts import Cache, Flood, Machine
+    from triton_doctor.variables import Version
 
 # As /proc/self/mountinfo names them. A cache is written by many small renames, which these answer with EBUSY or ESTALE.
 NETWORK = frozenset(
@@ -29,9 +31,20 @@ MOST_NAMED = 3
 MANY_VARIANTS, MANY_VALUES = 100, 32
 
 
-def diagnose_cache(machine: Machine) -> Iterator[MachineFinding]:
+def diagnose_cache(machine: Machine, version: Version) -> Iterator[MachineFinding]:
     """All that the cache folder says."""
     cache = machine.cache
+    if machine.variables.get("TRITON_CACHE_DIR") == "":
+        if version >= TAKES_EMPTY:
+            yield MachineFinding(
+                code="TRD614",
+                severity=Severity.ERROR,
+                message="there is no place for the cache: `TRITON_CACHE_DIR` is empty, so every compile fails",
+                evidence=f"triton {version} takes an empty value as it is, and looks for no other folder",
+                remedy="unset it, or name a folder",
+                command="unset TRITON_CACHE_DIR",
+            )
+        return
     if cache is None:
         yield MachineFinding(
             code="TRD614",
@@ -46,7 +59,7 @@ def diagnose_cache(machine: Machine) -> Iterator[MachineFinding]:
     yield from find_network(cache)
     if cache.problem is None:
         yield from find_nearly_full(cache)
-    yield from find_not_kept(cache, in_container=machine.in_container)
+    yield from find_not_kept(cache, in_container=machine.in_container, home=machine.variables.get("TRITON_HOME"))
     if cache.damaged:
         yield describe_damaged(cache)
     yield from (flooded(cache, flood) for flood in cache.floods if is_flood(flood))
@@ -121,13 +134,18 @@ def find_nearly_full(cache: Cache) -> Iterator[MachineFinding]:
     )
 
 
-def find_not_kept(cache: Cache, *, in_container: bool) -> Iterator[MachineFinding]:
+def find_not_kept(cache: Cache, *, in_container: bool, home: str | None) -> Iterator[MachineFinding]:
     """TRD614."""
     kind = cache.file_system.kind
     severity = Severity.INFO
+    remedy = "mount a volume and set TRITON_CACHE_DIR to a folder in it"
     if cache.set_by in {"HOME", None} and cache.path == "/.triton/cache":
         severity = Severity.WARNING
         message, evidence = "HOME is /, so the cache folder is /.triton/cache", "the user of this process has no home"
+    elif cache.set_by == "TRITON_HOME" and home == "":
+        severity, remedy = Severity.WARNING, "unset it, or name a folder"
+        message = "`TRITON_HOME` is empty, so kernels are kept in .triton/cache below each working directory"
+        evidence = "triton takes an empty value as it is, and not as the user's home"
     elif kind in IN_MEMORY:
         message = f"the cache folder {cache.path} is lost when this machine restarts"
         evidence = f"{cache.file_system.mount} is {kind}, which is kept in memory"
@@ -141,7 +159,7 @@ def find_not_kept(cache: Cache, *, in_container: bool) -> Iterator[MachineFindin
         severity=severity,
         message=message,
         evidence=evidence,
-        remedy="mount a volume and set TRITON_CACHE_DIR to a folder in it",
+        remedy=remedy,
     )
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import MachineFinding, Severity
+from triton_doctor.variables import PTXAS, ptxas_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.machine.facts import Gpu, Machine, Ptxas
-
-# triton 3.6 backends/nvidia/compiler.py: from compute capability 10 on the second ptxas is taken, where there is one.
-BLACKWELL = 100
+    from triton_doctor.machine.facts import Gpu, Machine
+    from triton_doctor.variables import Version
 
 
-def diagnose_toolchain(machine: Machine) -> Iterator[MachineFinding]:
+def diagnose_toolchain(machine: Machine, version: Version) -> Iterator[MachineFinding]:
     """Nothing where triton is not installed. Without a GPU it is only a warning: an image may be made here."""
     if machine.triton is None:
         return
@@ -41,16 +40,25 @@ def diagnose_toolchain(machine: Machine) -> Iterator[MachineFinding]:
             command=f"apt-get install python{version}-dev",
         )
     if machine.gpus and machine.driver_library is None:
-        name, setting = library(machine.gpus[0])
+        gpu = machine.gpus[0]
+        name, setting = library(gpu)
+        place = f"{setting} to {'this file' if gpu.backend == 'hip' else 'its folder'}"
+        evidence, command = "neither ldconfig nor LD_LIBRARY_PATH has it", "ldconfig"
+        remedy = f"run ldconfig, start the container with the GPU's driver, or set {place}"
+        if setting in machine.variables:
+            evidence, remedy, command = f"{setting} names a place without it", f"set {place}, or unset it", None
+        elif gpu.backend == "cuda" and not machine.runs_ldconfig:
+            evidence = "/sbin/ldconfig cannot run: triton raises before it reads LD_LIBRARY_PATH"
+            remedy, command = f"set {place}, which triton reads before it starts ldconfig", None
         yield MachineFinding(
             code="TRD623",
             severity=Severity.ERROR,
             message=f"triton would not find {name}, so no kernel can be launched",
-            evidence=f"there is a GPU ({machine.gpus[0].name}), and neither ldconfig nor LD_LIBRARY_PATH has it",
-            remedy=f"run ldconfig, start the container with the GPU's driver, or set {setting} to its folder",
-            command="ldconfig",
+            evidence=f"there is a GPU ({gpu.name}), and {evidence}",
+            remedy=remedy,
+            command=command,
         )
-    yield from find_old_ptxas(machine)
+    yield from find_old_ptxas(machine, version)
 
 
 def library(gpu: Gpu) -> tuple[str, str]:
@@ -60,15 +68,17 @@ def library(gpu: Gpu) -> tuple[str, str]:
     return "libcuda.so.1", "TRITON_LIBCUDA_PATH"
 
 
-def find_old_ptxas(machine: Machine) -> Iterator[MachineFinding]:
+def find_old_ptxas(machine: Machine, version: Version) -> Iterator[MachineFinding]:
     """TRD624, for each kind of GPU once."""
     kinds = {gpu.arch: gpu for gpu in machine.gpus if gpu.backend == "cuda" and gpu.arch and gpu.arch.isdigit()}
     for arch, gpu in kinds.items():
-        tool = ptxas_for(int(arch), machine.ptxas) if arch else None
-        if tool is None or not tool.architectures or arch in tool.architectures:
+        if not arch or not machine.ptxas:
+            continue
+        setting = ptxas_variable(version, int(arch))
+        tool = machine.ptxas[0 if setting == PTXAS else -1]
+        if not tool.architectures or arch in tool.architectures:
             continue
         newest = ", ".join(f"sm_{known}" for known in sorted(tool.architectures, key=int)[-4:])
-        setting = "TRITON_PTXAS_BLACKWELL_PATH" if tool is not machine.ptxas[0] else "TRITON_PTXAS_PATH"
         yield MachineFinding(
             code="TRD624",
             severity=Severity.ERROR,
@@ -77,10 +87,3 @@ def find_old_ptxas(machine: Machine) -> Iterator[MachineFinding]:
             remedy=f"set {setting} to the ptxas of a newer CUDA, or install a newer triton",
             command=f"unset {tool.set_by}" if tool.set_by else f"export {setting}=/usr/local/cuda/bin/ptxas",
         )
-
-
-def ptxas_for(arch: int, tools: tuple[Ptxas, ...]) -> Ptxas | None:
-    """The one of `tools` that triton takes for `arch`."""
-    if not tools:
-        return None
-    return tools[-1] if arch >= BLACKWELL else tools[0]

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.finding import MachineFinding, Severity
 from triton_doctor.variables import (
     INTERPRET,
+    PTXAS,
+    PTXAS_OF_NEWER_GPUS,
     TRUE_WORDS,
     Version,
+    is_of_other_backend,
     looks_like_triton,
     meant,
     newest_version,
+    ptxas_variable,
     turns_interpreter_on,
     variables,
 )
@@ -29,6 +33,7 @@ HARMS = {
     "no-cache": "it disables a cache",
     "poisons-cache": "it poisons the cache",
     "prints": "it prints",
+    "passes": "it leaves single passes out",
 }
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off", "n"})
 KNOBS = Version(3, 4)
@@ -106,6 +111,7 @@ def diagnose_variables(machine: Machine, version: Version) -> Iterator[MachineFi
         ignored = list(find_ignored(variable, value, version))
         yield from ignored or find_debugging(variable, value)
     yield from find_ignored_tools(machine)
+    yield from find_unused_ptxas(machine, version)
     yield from find_contradictions(setting, version)
 
 
@@ -126,11 +132,12 @@ def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFind
 
 def find_debugging(variable: Variable, value: str) -> Iterator[MachineFinding]:
     """TRD602."""
+    variable = variable.at(value)
     if not variable.harm or not variable.harmful(value):
         return
     yield MachineFinding(
         code="TRD602",
-        severity=Severity.INFO if variable.harm == "prints" else Severity.WARNING,
+        severity=Severity.INFO if variable.harm in {"prints", "passes"} else Severity.WARNING,
         message=f"`{variable.name}={value}` is on: {HARMS[variable.harm]}",
         evidence=f"it is set in this environment; it {variable.effect}",
         remedy="unset it, unless this run is for debugging",
@@ -152,9 +159,14 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
         else:
             evidence = f"triton {variable.first} is the first that does"
             remedy = f"it takes triton {variable.first} or newer"
+    elif is_of_other_backend(name):
+        severity, command = Severity.INFO, None
+        told, evidence = f"`{name}` is of another backend", "no NVIDIA or AMD backend of triton reads it"
+        remedy = "unset it, unless that backend is installed"
     elif looks_like_triton(name):
         told, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
-        evidence = "it is set in this environment, and does nothing"
+        is_slip = near is not None and near[1]
+        evidence = "it is set in this environment" + (", and does nothing" if is_slip else "")
         harm = harm_of(near[0], value, version) if near is not None and near[1] else None
         if near is not None and harm is not None:
             remedy = f"did you mean `{near[0]}`? {harm}: unset it, unless this run is for debugging"
@@ -162,7 +174,11 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
             remedy, command = f"did you mean `{near[0]}`?", f"unset {name}; export {near[0]}={shlex.quote(value)}"
         else:
             severity, command = Severity.INFO, None
-            remedy = f"the nearest that it reads is `{near[0]}`" if near else "a fork or a plug-in may read it"
+            remedy = (
+                f"the nearest that it reads is `{near[0]}`"
+                if near
+                else "another backend, a fork or a plug-in may read it"
+            )
     else:
         return
     yield MachineFinding(
@@ -174,7 +190,7 @@ def harm_of(name: str, value: str, version: Version) -> str | None:
     """What the variable `name`, one that triton reads, would do at `value`; None for no harm."""
     if name == INTERPRET:
         return "it makes every kernel slow" if turns_interpreter_on(value, version) else None
-    variable = variables()[name]
+    variable = variables()[name].at(value)
     return HARMS[variable.harm] if variable.harm and variable.harmful(value) else None
 
 
@@ -212,6 +228,20 @@ def find_ignored_tools(machine: Machine) -> Iterator[MachineFinding]:
             evidence=f"triton takes {tool.path} instead",
             remedy="name a ptxas that runs, or unset it",
             command=f"unset {name}",
+        )
+
+
+def find_unused_ptxas(machine: Machine, version: Version) -> Iterator[MachineFinding]:
+    """TRD605: a ptxas that Triton takes for older GPUs than those that are here."""
+    if not machine.variables.get(PTXAS) or machine.variables.get(PTXAS_OF_NEWER_GPUS):
+        return
+    archs = [gpu.arch for gpu in machine.gpus if gpu.backend == "cuda" and gpu.arch and gpu.arch.isdigit()]
+    if unused := [arch for arch in archs if ptxas_variable(version, int(arch)) != PTXAS]:
+        yield contradiction(
+            f"`{PTXAS}` does nothing for sm_{unused[0]}: triton {version} takes ptxas-blackwell there",
+            machine.variables,
+            PTXAS,
+            f"set {PTXAS_OF_NEWER_GPUS} instead, or unset it",
         )
 
 

@@ -130,6 +130,7 @@ class Machine:
     gpus: tuple[Gpu, ...] = field(default_factory=lambda: (Gpu(name="NVIDIA H100"),))
     driver: str | None = "580.1"
     driver_library: str | None = "/usr/lib/libcuda.so.1"
+    runs_ldconfig: bool = True
     ptxas: tuple[Ptxas, ...] = ()
     active_drivers: tuple[str, ...] | None = None
     drivers_problem: str | None = None

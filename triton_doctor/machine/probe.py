@@ -19,6 +19,7 @@ from triton_doctor.machine.probe_toolchain import (
     find_compiler,
     find_driver_library,
     find_ptxas,
+    list_libraries,
 )
 from triton_doctor.machine.probe_variables import choose_variables
 from triton_doctor.masking import mask
@@ -64,6 +65,7 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
         gpus=gpus,
         driver=driver,
         driver_library=find_driver_library(backend, environment, torch.folder if torch else None),
+        runs_ldconfig=list_libraries() is not None,
         ptxas=tuple(find_ptxas(triton.folder, environment)) if triton else (),
         active_drivers=drivers,
         drivers_problem=mask(problem) if problem else None,

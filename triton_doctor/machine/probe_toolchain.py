@@ -7,17 +7,18 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.machine.facts import Ptxas
 from triton_doctor.masking import mask
+from triton_doctor.variables import PTXAS, PTXAS_OF_NEWER_GPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# triton 3.6 backends/nvidia/compiler.py get_ptxas: one ptxas for compute capability 10 and up, one for what is older.
-TOOLS = {"ptxas": "TRITON_PTXAS_PATH", "ptxas-blackwell": "TRITON_PTXAS_BLACKWELL_PATH"}
+TOOLS = {"ptxas": PTXAS, "ptxas-blackwell": PTXAS_OF_NEWER_GPUS}
 RELEASE = re.compile(r"release (?P<release>\d+\.\d+)")
 ARCHITECTURE = re.compile(r"'sm_(?P<arch>\d+)'")
 PATIENCE_SECONDS = 10
@@ -45,28 +46,38 @@ def find_driver_library(backend: str, variables: Mapping[str, str], torch_folder
         backend, ("libcuda.so.1", "TRITON_LIBCUDA_PATH")
     )
     if asked := variables.get(setting):
-        path = Path(asked) if Path(asked).is_file() else Path(asked) / name
+        # The file itself (3.9 amd/driver.py:34), or its folder (3.9 nvidia/driver.py:27).
+        path = Path(asked) if backend == "hip" else Path(asked) / name
         return str(path) if path.exists() else None
+    listed = list_libraries()
+    linked = [Path(line.split()[-1]) for line in (listed or "").splitlines() if name in line and "=>" in line]
     folders = [entry for entry in variables.get("LD_LIBRARY_PATH", "").split(":") if entry]
     if backend == "hip" and torch_folder:
         folders.insert(0, os.path.join(torch_folder, "torch", "lib"))  # noqa: PTH118
-    for path in (*known_to_linker(name), *(Path(folder) / name for folder in folders)):
+    if backend == "cuda" and (listed is None or linked):
+        # Triton raises without ldconfig, and reads LD_LIBRARY_PATH only where that lists no such library.
+        folders = []
+    for path in (*linked, *(Path(folder) / name for folder in folders)):
         if path.exists():
             return str(path)
     return None
 
 
-def known_to_linker(name: str) -> Iterator[Path]:
-    """Where ldconfig says that `name` is."""
+@cache
+def list_libraries() -> str | None:
+    """Return the libraries that ldconfig lists; None where it cannot run, or fails."""
     try:
         done = subprocess.run(
-            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+            ["/sbin/ldconfig", "-p"],
+            capture_output=True,
+            text=True,
+            errors="ignore",
+            check=True,
+            timeout=PATIENCE_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return
-    for line in done.stdout.splitlines():
-        if name in line and "=>" in line:
-            yield Path(line.split()[-1])
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout
 
 
 def find_ptxas(triton_folder: str, variables: Mapping[str, str]) -> Iterator[Ptxas]:

@@ -12,7 +12,7 @@ from triton_doctor.terminal import escape_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from triton_doctor.finding import Evidence, Finding
+    from triton_doctor.finding import Evidence, Finding, MachineFinding
     from triton_doctor.static.scan import Scan
 
 
@@ -51,7 +51,7 @@ def summarize_evidence(scan: Scan) -> list[str]:
 
 
 def summarize(scan: Scan) -> str:
-    """The one line that tells how much was found, in how much."""
+    """Return the line that says how much was found, in how much."""
     looked = ", ".join(
         [
             plural(scan.summary.files_seen, "file"),
@@ -61,44 +61,40 @@ def summarize(scan: Scan) -> str:
     )
     if scan.summary.constexprs_undecided:
         looked += f"; {plural(scan.summary.constexprs_undecided, 'constexpr')} undecided"
-    if not scan.findings:
-        return f"no problems in {looked}"
-    found = f"{count_problems([finding.severity for finding in scan.findings])} in {looked}"
-    return "\n".join(filter(None, [found, fixable(scan)]))
+    return f"{count_findings(scan)} in {looked}"
 
 
-def count_problems(severities: Sequence[Severity]) -> str:
-    """How many there are, and how many of each: `found 3 problems (1 error, 2 warnings)`."""
-    counts = Counter(severities)
-    parts = [
-        plural(counts[severity], word, words)
-        for severity, word, words in (
-            (Severity.ERROR, "error", "errors"),
-            (Severity.WARNING, "warning", "warnings"),
-            (Severity.INFO, "info", "info"),
-        )
-        if counts[severity]
-    ]
-    return f"found {plural(len(severities), 'problem')} ({', '.join(parts)})"
+def count_findings(scan: Scan) -> str:
+    """Return how many findings there are of each severity, and which can be fixed by which flags.
+
+    `4 errors, 13 warnings (12 fixable with `--fix`), 41 notes`; `no problems` without any.
+    """
+    groups = (
+        ([one for one in scan.findings if one.severity >= scan.fail_on], ""),
+        ([one for one in scan.findings if one.severity < scan.fail_on], " --fail-on info"),
+    )
+    parts = [count_severities(group) + _count_fixable(group, flags) for group, flags in groups if group]
+    return ", ".join(parts) or "no problems"
+
+
+def count_severities(findings: Sequence[Finding | MachineFinding]) -> str:
+    """Return how many findings there are of each severity: `1 error, 2 warnings`."""
+    counts = Counter(finding.severity for finding in findings)
+    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+    return ", ".join(plural(counts[severity], word) for severity, word in words if counts[severity])
+
+
+def _count_fixable(findings: Sequence[Finding], flags: str) -> str:
+    counts = Counter(finding.fixable for finding in findings)
+    kinds = (("safe", f"--fix{flags}"), ("unsafe", f"--fix --unsafe-fixes{flags}"))
+    parts = [f"{counts[kind]:,} fixable with `{flag}`" for kind, flag in kinds if counts[kind]]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def tell_unresolved(scan: Scan) -> str:
     """How many of the launches start a kernel that was not found: ` (3 not resolved)`; nothing for none."""
     count = scan.summary.launches - scan.summary.launches_resolved
     return f" ({count:,} not resolved)" if count else ""
-
-
-def fixable(scan: Scan) -> str | None:
-    """How many of the findings can be fixed, and by which flags; None for none."""
-    kinds = Counter((finding.fixable, finding.severity >= scan.fail_on) for finding in scan.findings)
-    flags = (
-        (kinds["safe", True], "--fix"),
-        (kinds["safe", False], "--fix --fail-on info"),
-        (kinds["unsafe", True], "--fix --unsafe-fixes"),
-        (kinds["unsafe", False], "--fix --unsafe-fixes --fail-on info"),
-    )
-    parts = [f"{count:,} with `{flag}`" for count, flag in flags if count]
-    return f"fixable: {', '.join(parts)}" if parts else None
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:

@@ -27,7 +27,7 @@ from triton_doctor.report.concise import (
 )
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
-from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest
+from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question
 from triton_doctor.rulebook import page_uri, rule_name
 from triton_doctor.terminal import environment_of_console, escape_line, escape_text, print_lines
 
@@ -78,11 +78,11 @@ def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
 
 
 def draw_undecided(scan: Scan, width: int) -> Iterator[Text]:
-    """A line for each constexpr that is undecided, with the nearest hints, and the ways to decide them."""
+    """Yield a question for each constexpr that is undecided, and the ways to decide them."""
     yield Text("undecided constexprs:", "bold")
     for one in scan.undecided:
-        where = f"{one.location.path}:{one.location.line}"
-        yield from hang("  ", f"{where}: `{one.parameter}` of `{one.kernel}`: {name_nearest(one.hints)}", width)
+        question = describe_question(f"`{one.parameter}` of `{one.kernel}`", one.hints)
+        yield from hang("  ", f"{one.location.path}:{one.location.line}: {question}", width)
     yield from hang("  ", WAYS_TO_DECIDE, width)
     yield Text()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.variability.hints.axis_context import Toward
 from triton_doctor.static.variability.hints.hint_weights import weight_needed
 
-WAYS_TO_DECIDE = "`per-call` and `fixed` in the settings decide them; `check --recording` and `--dry` show what varies"
+WAYS_TO_DECIDE = "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`"
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,9 @@ def summarize_hints(hints: Iterable[HintNote]) -> str:
     return f"data {data} of {weight_needed(model)}" + (f", model {model}" if model else "")
 
 
-def name_nearest(hints: Sequence[HintNote]) -> str:
-    """The weight of the nearest hints and their names: `data 1 of 2 (name)`."""
-    names = ", ".join(dict.fromkeys(hint.name for hint in hints))
-    return summarize_hints(hints) + (f" ({names})" if names else "")
+def describe_question(parameter: str, hints: Iterable[HintNote]) -> str:
+    """Return what is open about an undecided constexpr: `` `n` may follow the data: it is the length of a list``."""
+    reasons = dict.fromkeys(hint.says for hint in hints if hint.toward == Toward.DATA.value)
+    if not reasons:
+        return f"nothing in sight says whether {parameter} changes with the data"
+    return f"{parameter} may change with the data: {'; '.join(reasons)}"

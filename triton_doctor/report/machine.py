@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report import MachineForm
-from triton_doctor.report.concise import count_problems, plural
+from triton_doctor.report.concise import count_severities, plural
 from triton_doctor.report.machine_facts import fact_rows, variable_rows
 from triton_doctor.report.machine_text import text_lines
 from triton_doctor.report.markup import escape_markdown, table_lines
@@ -66,7 +66,7 @@ def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
     if not findings:
         limit = "" if machine.triton else ", as far as can be told without triton"
         return f"nothing is wrong with this machine{limit}"
-    return count_problems([finding.severity for finding in findings])
+    return count_severities(findings)
 
 
 def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:

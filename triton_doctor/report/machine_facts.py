@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.report.cache import spell_bytes
 from triton_doctor.report.concise import plural
 from triton_doctor.terminal import escape_line
-from triton_doctor.variables import looks_like_triton, newest_version, variables
+from triton_doctor.variables import is_of_other_backend, looks_like_triton, newest_version, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,19 +79,21 @@ def variable_rows(machine: Machine, version: Version) -> Iterator[tuple[str, str
     """Each variable that is set, and what is known of it."""
     for name, value in machine.variables.items():
         shown = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
-        yield f"{name}={escape_line(shown)}", describe_variable(name, version)
+        yield f"{name}={escape_line(shown)}", describe_variable(name, value, version)
 
 
-def describe_variable(name: str, version: Version) -> str:
-    """Effect, moment and key of the variable `name` in Triton `version`."""
+def describe_variable(name: str, value: str, version: Version) -> str:
+    """Effect, moment and key of the variable `name` in Triton `version` at `value`."""
     variable = variables().get(name)
+    if variable is None and is_of_other_backend(name):
+        return "of another backend"
     if variable is None:
         return f"no triton reads it up to {newest_version()}" if looks_like_triton(name) else "not triton's"
     if variable.first is None:
         return variable.effect or f"read by {variable.reader}"
     if not variable.read_by(version):
         return f"not read by triton {version}"
-    parts = [variable.effect] if variable.effect else []
+    parts = [variable.at(value).effect] if variable.effect else []
     if variable.read:
         parts.append(f"read: {variable.read}")
     parts.append("in the cache key" if variable.enters_key(version) else "not in the cache key")

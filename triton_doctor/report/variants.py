@@ -11,7 +11,7 @@ from rich.text import Text
 from triton_doctor.report.concise import plural
 from triton_doctor.report.frame import crop
 from triton_doctor.report.full import NARROWEST, STYLES, hang
-from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, name_nearest, summarize_hints
+from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question, summarize_hints
 from triton_doctor.report.json import hint_object
 from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.terminal import escape_line, print_lines
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Step
-    from triton_doctor.static.variability.queries.explain import ExplainedKernel, ExplainedParameter
+    from triton_doctor.static.variability.queries.description import ExplainedKernel, ExplainedParameter
 
 SCHEMA = 1
 LAUNCHES_SHOWN = 8
@@ -173,8 +173,8 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
         yield from hang("unknown: ", told, width)
         lead = " " * len("unknown: ")
         for one in kernel.parameters:
-            if one.name in kernel.undecided and one.hints:
-                yield from hang(lead, f"`{one.name}` has {name_nearest(one.hints)}", width)
+            if one.name in kernel.undecided:
+                yield from hang(lead, describe_question(f"`{one.name}`", one.hints), width)
         yield from hang(lead, WAYS_TO_DECIDE, width)
 
 

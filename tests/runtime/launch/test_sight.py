@@ -11,6 +11,7 @@ import pytest
 
 from triton_doctor import Recording
 from triton_doctor.runtime.launch.following import is_python, option_that_keeps_us_out
+from triton_doctor.runtime.program_event import VariableEvent
 
 HERE = Path(__file__).parent
 RUN = ("-m", "triton_doctor", "run", "--target", "cuda:90")
@@ -53,6 +54,33 @@ def test_option_that_keeps_us_out_is_found(command, option):
 )
 def test_python_is_known_by_its_name(program, found):
     assert is_python(program) is found
+
+
+MOVE = "import os\nos.environ['TRITON_CACHE_DIR'] = os.getcwd() + '/moved'\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "moved"),
+    [
+        pytest.param(MOVE + LAUNCH + "launch(3)\n", True, id="before triton was imported"),
+        pytest.param(LAUNCH + "launch(3)\n" + MOVE + "launch(4)\n", True, id="after a kernel was compiled"),
+        pytest.param(LAUNCH + "launch(3)\n", False, id="by whoever started the program"),
+        pytest.param(
+            "import os, subprocess, sys\nenvironment = os.environ | {'TRITON_CACHE_DIR': os.getcwd() + '/moved'}\n"
+            f"subprocess.run([sys.executable, '-c', {LAUNCH + 'launch(3)'!r}], env=environment, check=True)\n",
+            False,
+            id="by a launcher, for the process that it starts",
+        ),
+    ],
+)
+def test_cache_folder_that_the_program_moves_is_reported(run, folder, program, moved):
+    done = run(program, "-o", "run.jsonl", TRITON_CACHE_DIR=str(folder / "kernels"))
+
+    recorded = [one for one in Recording.read(folder / "run.jsonl").events if isinstance(one, VariableEvent)]
+    assert [(one.name, one.value, one.setter) for one in recorded] == (
+        [("TRITON_CACHE_DIR", str(folder / "moved"), "the program")] if moved else []
+    )
+    assert (f"kernels are kept in {folder / 'moved'}: the program set TRITON_CACHE_DIR" in done.stderr) is moved
 
 
 @pytest.mark.parametrize("option", ["-E", "-I", "-S"])

@@ -326,6 +326,30 @@ def test_file_larger_than_people_write_is_refused_where_it_could_set_something()
         read_settings("run.sh", b"export TRITON_INTERPRET=1\n" * 100_000)
 
 
+FILLED = (
+    "FROM x\nCOPY prewarmed/ /opt/kernels/\nENV TRITON_CACHE_DIR=/opt/kernels\n",
+    "FROM x\nENV TRITON_CACHE_DIR=/opt/kernels\nCOPY prewarmed/ $TRITON_CACHE_DIR/\n",
+    "FROM x\nENV TRITON_CACHE_DIR=/tmp/kernels/\nADD kernels.tar.gz /tmp/kernels\n",
+    "FROM x\nENV TRITON_CACHE_DIR=/t\nCOPY --chown=1:1 a/ABC \\\n  b/DEF /t/keys/\n",
+    'FROM x\nENV TRITON_CACHE_DIR=/t\nCOPY ["a b", "/t"]\n',
+    "FROM x\nENV TRITON_CACHE_DIR=/app/kernels\nWORKDIR /app\nCOPY kernels ./kernels\n",
+    "FROM x\nENV TRITON_CACHE_DIR=/a/b/k\nWORKDIR /a\nWORKDIR b\nCOPY kernels k\n",
+    "FROM x\nENV TRITON_HOME=/opt/home\nCOPY cache /opt/home/.triton/cache\n",
+    "FROM x AS a\nCOPY k /t\nFROM a\nENV TRITON_CACHE_DIR=/t\n",
+    "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM a\nCOPY k /t\n",
+    "FROM x AS a\nRUN python warm.py\nFROM y\nENV TRITON_CACHE_DIR=/t\nCOPY --from=a /root/.triton/cache /t\n",
+)
+NOT_FILLED = (
+    "FROM x\nCOPY . /app\nENV TRITON_CACHE_DIR=/app/cache\n",
+    "FROM x\nWORKDIR /app\nCOPY . .\nENV TRITON_CACHE_DIR=/app/cache\n",
+    "FROM x\nCOPY k /t2\nENV TRITON_CACHE_DIR=/t\n",
+    "FROM x\nCOPY k $UNKNOWN\nENV TRITON_CACHE_DIR=/t\n",
+    "FROM x\nCOPY k kernels\nENV TRITON_CACHE_DIR=/kernels\n",
+    "FROM x\nCOPY app /srv\nENV TRITON_HOME=/srv\n",
+    "FROM x AS a\nCOPY k /t\nFROM y\nENV TRITON_CACHE_DIR=/t\n",
+)
+
+
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
@@ -337,6 +361,7 @@ def test_file_larger_than_people_write_is_refused_where_it_could_set_something()
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/tmp/t\n", "scratch", id="scratch of an image"),
         pytest.param("Dockerfile", "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM y\n", "build stage", id="stage"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t\n", "volume", id="no volume"),
+        *(pytest.param("Dockerfile", text, "volume", id=f"not filled: {text}") for text in NOT_FILLED),
     ],
 )
 def test_fleeting_folder_is_told_with_its_reason(path: str, text: str, why: str) -> None:
@@ -353,6 +378,7 @@ def test_fleeting_folder_is_told_with_its_reason(path: str, text: str, why: str)
         pytest.param("run.sh", "docker run -v /x:/tmp -e TRITON_CACHE_DIR=/tmp/t x\n", id="mounted scratch"),
         pytest.param("run.sh", "apptainer exec --env TRITON_CACHE_DIR=/tmp/t x y\n", id="the host's scratch"),
         pytest.param("Dockerfile", "FROM x\nENV TRITON_CACHE_DIR=/t/c\nVOLUME /t\n", id="volume"),
+        *(pytest.param("Dockerfile", text, id=f"filled: {text}") for text in FILLED),
         pytest.param(
             "docker-compose.yml",
             dedent("""\

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 # Those of later passes declare queries too.
-import triton_doctor.static.variability.interpreter.attribute_stores
+import triton_doctor.static.variability.interpreter.attributes
 from triton_doctor.static.project.database.dependencies import QUERIES
 from triton_doctor.static.python.parse import read_from_outline
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.database.dependencies import QueryKind
 
-assert triton_doctor.static.variability.interpreter.attribute_stores.STORES.kind in QUERIES
+assert triton_doctor.static.variability.interpreter.attributes.STORES.kind in QUERIES
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 SOURCES = sorted(path.read_bytes() for folder in ("kernels", "seeds") for path in (FIXTURES / folder).rglob("*.py"))
 WORD = re.compile(rb"[A-Za-z_]\w*")

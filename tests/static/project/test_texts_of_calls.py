@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.project.calls.called_names import call_pattern
-from triton_doctor.static.variability.interpreter.attribute_stores import keyword_pattern, store_pattern
+from triton_doctor.static.variability.interpreter.attributes import keyword_pattern, store_pattern
 
 if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import TextPattern

@@ -157,6 +157,9 @@ def findings(tmp_path: Path) -> Callable[..., list[Finding]]:
         ("train.sh", "export CUDA_LAUNCH_BLOCKING=1\n", {"TRD105 warning"}),
         ("train.sh", "export TRITON_PRINT_AUTOTUNING=1\n", {"TRD105 info"}),
         ("train.sh", "export TRITON_ALWAYS_COMPILE=0\n", set()),
+        ("train.sh", "export DISABLE_LLVM_OPT=1\n", {"TRD105 warning"}),
+        ("train.sh", "export DISABLE_LLVM_OPT=disable-lsr\n", {"TRD105 info"}),
+        ("Dockerfile", "FROM x\nENV TRITON_INTEL_ADVANCED_PATH=1\n", {"TRD104 info"}),
         ("tests/train.sh", "export TRITON_ALWAYS_COMPILE=1\n", {"TRD105 info"}),
         *WHAT_IS_NOT_LEFT_ON,
         ("cache.sh", "export TRITON_CACHE_DIR=$(mktemp -d)\n", {"TRD106 warning"}),
@@ -190,6 +193,72 @@ def test_variable_that_is_too_new_names_the_first_version_that_reads_it(findings
     (finding,) = findings("run.sh", "export TRITON_CACHE_AUTOTUNING=1\n", "3.2")
 
     assert finding.message == "triton 3.2 does not read `TRITON_CACHE_AUTOTUNING`, triton 3.4 is the first that does"
+
+
+def test_message_says_which_optimizations_are_off(findings: Callable[..., list[Finding]]) -> None:
+    (named,) = findings("run.sh", "export DISABLE_LLVM_OPT=disable-lsr\n")
+    (every,) = findings("run.sh", "export DISABLE_LLVM_OPT=1\n")
+
+    assert "names one pass of LLVM to leave out; the others stay on" in named.message
+    assert "turns off LLVM's optimizations, so kernels run many times slower" in every.message
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "version", "told"),
+    [
+        ("Dockerfile", "# for GB10 (sm_121)\nFROM x\nENV TRITON_PTXAS_PATH=/p\n", None, True),
+        ("spark.env", "TRITON_PTXAS_PATH=/p\nTORCH_CUDA_ARCH_LIST=12.1a\n", "3.6", True),
+        ("run.sh", "export TORCH_CUDA_ARCH_LIST='9.0 12.0+PTX' TRITON_PTXAS_PATH=/p\n", None, True),
+        ("spark.env", "TRITON_PTXAS_PATH=/p\nTORCH_CUDA_ARCH_LIST=12.1a\n", "3.5", False),
+        ("run.sh", "export TRITON_PTXAS_PATH=/p TRITON_PTXAS_BLACKWELL_PATH=/p  # sm_121\n", None, False),
+        ("run.sh", "export TRITON_PTXAS_PATH=/p TORCH_CUDA_ARCH_LIST=9.0\n", None, False),
+        ("Dockerfile", "FROM x:12.8\nENV TRITON_PTXAS_PATH=/p\n", None, False),
+    ],
+)
+def test_ptxas_path_is_an_info_where_the_file_names_a_gpu_that_ignores_it(
+    findings: Callable[..., list[Finding]], path: str, text: str, version: str | None, told: bool
+) -> None:
+    found = findings(path, text, version)
+
+    assert [(finding.code, finding.severity.label) for finding in found] == ([("TRD104", "info")] if told else [])
+
+
+WITHOUT_FOLDER, BELOW_CWD = "every compile fails", "below the working directory of each process"
+SERVICE = "services:\n  a:\n    environment:\n      {}\n"
+EMPTY_FOLDERS = [
+    ("a.env", "TRITON_CACHE_DIR=\n", None, [("warning", WITHOUT_FOLDER)]),
+    ("a.env", 'TRITON_HOME=""\n', None, [("warning", BELOW_CWD)]),
+    ("run.sh", "export TRITON_HOME=''\n", None, [("warning", BELOW_CWD)]),
+    ("run.sh", 'docker run -e TRITON_CACHE_DIR="" x\n', None, [("warning", WITHOUT_FOLDER)]),
+    ("Dockerfile", "FROM x\nENV TRITON_HOME=\n", None, [("warning", BELOW_CWD)]),
+    ("docker-compose.yml", SERVICE.format('TRITON_HOME: ""'), None, [("warning", BELOW_CWD)]),
+    ("docker-compose.yml", SERVICE.format("TRITON_CACHE_DIR: ${KERNELS:-}"), None, [("info", WITHOUT_FOLDER)]),
+    ("run.sh", 'export TRITON_CACHE_DIR="${KERNELS:-}"\n', None, [("info", WITHOUT_FOLDER)]),
+    ("docker-compose.yml", SERVICE.format("- TRITON_HOME="), None, [("warning", BELOW_CWD)]),
+    # Triton 3.3 takes it for none; compose hands on what its own environment has.
+    ("a.env", "TRITON_CACHE_DIR=\n", "3.3", []),
+    ("docker-compose.yml", SERVICE.format("TRITON_HOME:"), None, []),
+    ("a.env", "TRITON_HOME=\nTRITON_CACHE_DIR=/cache\n", None, []),
+    ("run.sh", '[ -z "$A" ] || export TRITON_HOME=""\n', None, []),
+    ("Dockerfile", "FROM x\nARG TRITON_HOME=\n", None, []),
+    ("run.sh", "TRITON_HOME=\nunset TRITON_HOME\n", None, []),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "version", "told"), EMPTY_FOLDERS)
+def test_empty_folder_is_a_value(
+    findings: Callable[..., list[Finding]], path: str, text: str, version: str | None, told: list[tuple[str, str]]
+) -> None:
+    found = findings(path, text, version)
+
+    assert [(finding.code, finding.severity.label) for finding in found] == [("TRD106", level) for level, _ in told]
+    assert all(result in finding.message for finding, (_, result) in zip(found, told, strict=True))
+
+
+def test_variable_of_another_backend_is_called_that(findings: Callable[..., list[Finding]]) -> None:
+    (found,) = findings("run.sh", "export TRITON_INTEL_ADVANCED_PATH=1\n")
+
+    assert found.message == "`TRITON_INTEL_ADVANCED_PATH` is of another backend"
 
 
 def test_renamed_variable_is_told_its_new_name(findings: Callable[..., list[Finding]]) -> None:
@@ -240,6 +309,30 @@ def test_function_that_another_file_calls_is_left_on_where_no_flag_decides(
     found = findings("train.py", f"import triton\nfrom modes import slow_down\n{call}\n")
 
     assert [(one.path, one.code, one.severity.label) for one in found] == [("modes.py", "TRD105", severity)]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        pytest.param(f"import os\nfrom kernels import k\n{ON.splitlines()[1]}\n", {"TRD101", "TRD103"}, id="before it"),
+        pytest.param(f"import kernels\n{ON}", {"TRD101", "TRD103"}, id="the module"),
+        pytest.param(f"{ON}from kernels import k\n", {"TRD101"}, id="after it"),
+        pytest.param(f"{ON}def f():\n    import kernels\n", {"TRD101"}, id="in a function"),
+        pytest.param(f"import others\n{ON}", {"TRD101"}, id="a module without kernels"),
+    ],
+)
+def test_setting_comes_too_late_for_kernels_that_were_imported_before_it(
+    tmp_path: Path, findings: Callable[..., list[Finding]], text: str, codes: set[str]
+) -> None:
+    (tmp_path / "kernels.py").write_text(KERNEL, encoding="utf-8")
+    (tmp_path / "others.py").write_text("import torch\n", encoding="utf-8")
+
+    found = findings("main.py", text)
+
+    assert {finding.code for finding in found} == codes
+    assert {(step.path, step.line) for finding in found for step in finding.trail} >= (
+        {("kernels.py", 6)} if "TRD103" in codes else set()
+    )
 
 
 SLIP = "export TRITON_CACHEDIR=/x\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tritons import triton_folder
-from triton_doctor.static.variability.models.triton import AMD, CONFIG_PARAMETERS, LAUNCH_OPTIONS, NVIDIA, is_default
+from triton_doctor.static.variability.models.python import AMD, CONFIG_PARAMETERS, LAUNCH_OPTIONS, NVIDIA, is_default
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Attr, Compare, Const, Name
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.queries import is_integer
 from triton_doctor.static.variability.values.values import Tensor
 

@@ -12,7 +12,8 @@ import msgspec
 
 from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.manifest import KERNEL
-from triton_doctor.variables import Version, parse_version
+from triton_doctor.machine.probe_toolchain import TOOLS
+from triton_doctor.variables import parse_version, ptxas_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -120,24 +121,16 @@ def compare_target(entry: PackedEntry, here: KeyParts, at: str) -> Iterator[KeyD
 def compare_assembler(entry: PackedEntry, packed: KeyParts, here: KeyParts, at: str) -> Iterator[KeyDifference]:
     """The assembler for the architecture, of one version of Triton."""
     backend, _, arch = (entry.target or "").partition(":")
-    tools = find_assemblers(here.triton, int(arch)) if backend == "cuda" and arch.isdigit() else ()
-    both = [(here.ptxas[tool], packed.ptxas[tool]) for tool in tools if tool in here.ptxas and tool in packed.ptxas]
-    if both and all(ours != theirs for ours, theirs in both):
-        ours, theirs = both[0]
+    if backend != "cuda" or not arch.isdigit():
+        return
+    release = parse_version(here.triton if (here.triton or "")[:1].isdigit() else None)
+    tool = next(tool for tool, setting in TOOLS.items() if setting == ptxas_variable(release, int(arch)))
+    ours, theirs = here.ptxas.get(tool), packed.ptxas.get(tool)
+    if ours and theirs and ours != theirs:
         message = f"ptxas {name_release(ours)} {at}, {name_release(theirs)} in the pack"
         if name_release(ours) == name_release(theirs):
             message = f"ptxas {name_release(ours)} says another version text {at} than in the pack"
         yield KeyDifference(part="ptxas", message=message)
-
-
-def find_assemblers(triton: str | None, arch: int) -> tuple[str, ...]:
-    """The ptxas whose version enters a key for `arch`; both where it depends on a release that was not read."""
-    version = parse_version(triton) if triton and triton[:1].isdigit() else parse_version(None)
-    if version < Version(3, 5) or arch < 90:
-        return ("ptxas",)
-    if arch >= 100 or version >= Version(3, 9):
-        return ("ptxas-blackwell",)  # triton 3.6 nvidia/compiler.py:34, 3.9 :41
-    return ("ptxas",) if version <= Version(3, 6) else ("ptxas", "ptxas-blackwell")
 
 
 def name_release(text: str) -> str:

@@ -20,6 +20,7 @@ from triton_doctor.runtime.hooks.observer import Observer
 from triton_doctor.runtime.hooks.remembered import read_memory
 from triton_doctor.runtime.hooks.slots import are_ours
 from triton_doctor.runtime.hooks.stepping import watch_steps
+from triton_doctor.runtime.hooks.surroundings import CacheFolder
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
@@ -103,6 +104,12 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
                 _attached.counter = LaunchCounter(observer)
                 observer.count_launches = _attached.counter.totals
                 _attached.counter_slots = list(_as_far_as_possible(observer, "launches", _attached.counter.watch()))
+
+
+def watch_cache_folder(value: str | None) -> None:
+    """Report a cache folder that moved since TRITON_CACHE_DIR had `value`, before a sink was attached too."""
+    if _attached.observer is not None:
+        _attached.observer.cache_folder = CacheFolder(value)
 
 
 def detach(sink: Sink) -> None:

@@ -6,6 +6,7 @@ So does what a guard was asked to raise.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import traceback
@@ -27,7 +28,7 @@ from triton_doctor.runtime.hooks.describe import (
 )
 from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CacheFolder, is_capturing, is_dry, rank
+from triton_doctor.runtime.hooks.surroundings import CACHE_FOLDER, CacheFolder, is_capturing, is_dry, rank
 from triton_doctor.runtime.live.activity import Activities
 from triton_doctor.runtime.live.steps import Steps
 
@@ -67,7 +68,7 @@ class Observer:
         self._made: dict[KernelName, int] = {}
         self._submitted: weakref.WeakKeyDictionary[Any, LaunchOnStack] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._cache_folder = CacheFolder()
+        self.cache_folder = CacheFolder(os.environ.get(CACHE_FOLDER))
         self.steps = Steps(self.emit, rank)
         self.stepping: set[str] = set()
 
@@ -158,7 +159,7 @@ class Observer:
             return
         finally:
             self.begun.end()
-        moved = self._cache_folder.moved()
+        moved = self.cache_folder.moved()
         if moved is not None:
             self.emit(moved)
         self._emit_compile(event)

@@ -15,8 +15,8 @@ LONGEST_ERROR = 160
 class CacheFolder:
     """Where this process's environment says that Triton keeps its kernels."""
 
-    def __init__(self) -> None:
-        self._value = os.environ.get(CACHE_FOLDER)
+    def __init__(self, value: str | None) -> None:
+        self._value = value
 
     def moved(self) -> VariableEvent | None:
         """Who moved the folder since this was last asked; None where nobody did."""

@@ -31,8 +31,11 @@ CANNOT_RUN_DRY = 2
 PR_SET_PDEATHSIG = 1
 
 
-def join(folder: str, *, started_ns: int) -> None:
-    """Record into `folder`. `started_ns` is when this process began, as `time.perf_counter_ns` has it."""
+def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
+    """Record into `folder`. `started_ns` is when this process began, as `time.perf_counter_ns` has it.
+
+    `cache_dir` is TRITON_CACHE_DIR as it was then.
+    """
     if os.environ.get(PARENT) == str(os.getppid()):
         end_with_parent()
     target = os.environ.get(TARGET)
@@ -50,6 +53,7 @@ def join(folder: str, *, started_ns: int) -> None:
         when_lost=lambda reason: write_note(f"{os.getpid()}{STOPPED}", notes, reason),
     )
     hooks.attach(session.receive)
+    hooks.watch_cache_folder(cache_dir)
     session.count_from(hooks.launches_so_far())
     note = LaunchesNote(session, notes)
     hooks.call_while_launching(note.write)

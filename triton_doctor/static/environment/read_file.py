@@ -26,6 +26,8 @@ _READS_DUMPS = re.compile(
 )
 # The toolchain of a C++ build, and anything that may start Python or name what runs in it.
 _BUILDS_CPP = re.compile(r"\b(?:cmake|ctest|mpicxx|g\+\+|nvcc\w*|CXX)\b|_CXX\b", re.IGNORECASE)
+# sm_121, compute_100a, TORCH_CUDA_ARCH_LIST="9.0 12.0+PTX"
+_NAMES_BLACKWELL = re.compile(r"\b(?:sm|compute)_1[0-2]\d|ARCH_LIST\b.*\b1[0-2]\.\d", re.IGNORECASE)
 _NAMES_PYTHON = re.compile(
     r"\bpython[\d.]*[ \t]+(?!/)\S|\$\{?PYTHON|\.(?:py|ipynb)\b|torch|triton|pytest|\bpip3?\b|\bconda|\bvenv|\buv\b"
     r"|accelerate|deepspeed|vllm|sglang|jupyter",
@@ -52,6 +54,7 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
         kind=kind,
         settings=settings,
         for_tests=kind == "toml" and bool(settings) and _only_for_tests(text, settings),
+        names_blackwell=_NAMES_BLACKWELL.search(text) is not None,
         cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
         runs_programs=kind == "shell" and _runs_what_is_given(path, text),
         reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import Span
+    from triton_doctor.static.python.module import Import
 
 _COMMENT = re.compile(r"\s*(?:#|//|::|[Rr][Ee][Mm]\s)(?P<text>.*)")
 _BESIDE = re.compile(r"(?:^|\s)(?:#|//)\s(?P<text>.*)")
@@ -43,12 +44,17 @@ class Fleeting:
     certain: bool = True
 
 
+# An empty folder by the default of another variable, as in `${KERNELS:-}`.
+MAYBE_EMPTY = Fleeting(why="empty by default", certain=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOrder:
     """What had run in this process when the setting took effect, as far as its own file shows.
 
     `triton_imported` and `kernel_decorated` are lines of that file; `kernel` is that kernel's name. `kernels_after` are
     the kernels decorated later in the file, `helper` a jitted function of triton.language that one of them calls.
+    `modules` are what the file had imported at module level, each with its line.
     """
 
     triton_imported: int | None = None
@@ -56,6 +62,7 @@ class RunOrder:
     kernel: str | None = None
     kernels_after: tuple[str, ...] = ()
     helper: str | None = None
+    modules: tuple[tuple[int, Import], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +104,10 @@ class EnvironmentFile:
 
     `kind` is "python", "notebook", "dockerfile", "compose", "yaml", "shell", "dotenv", "tox", "make" and so on.
     `for_tests` if it only configures a test runner. `cpu_only` if it states that no GPU is used, so that interpreter
-    mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `runs_programs` if it runs a program
-    named by its user, in the mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if
-    it names the toolchain of a C++ build, and nothing of Python.
+    mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `names_blackwell` if a settings
+    file names an architecture of capability 10 or newer. `runs_programs` if it runs a program named by its user, in the
+    mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if it names the toolchain of a
+    C++ build, and nothing of Python.
     """
 
     path: str
@@ -109,6 +117,7 @@ class EnvironmentFile:
     for_tests: bool = False
     cpu_only: bool = False
     names_gpu: bool = False
+    names_blackwell: bool = False
     runs_programs: bool = False
     reads_dumps: bool = False
     builds_cpp: bool = False

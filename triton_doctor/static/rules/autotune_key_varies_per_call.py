@@ -14,11 +14,10 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.configs import describe_configs
+from triton_doctor.static.variability.queries.companions import describe_companions, spare_keys
+from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, join_words, varying_keys
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import TUNED_ONCE, describe_idle_reason, runs_compiled
-from triton_doctor.static.variability.queries.joint_remedies import describe_companions, spare_keys
-from triton_doctor.static.variability.queries.tuning import AUTOTUNE_KEY, join_words, varying_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from triton_doctor.static.project.calls.surroundings import changed, kernel_of, 
 from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import ParameterUses
 from triton_doctor.static.variability.queries.parameters import parameters
 from triton_doctor.static.variability.values.lattice import Variability

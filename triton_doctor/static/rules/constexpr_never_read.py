@@ -28,9 +28,9 @@ from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.sources.source_text import TextPattern
+from triton_doctor.static.variability.queries.companions import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
-from triton_doctor.static.variability.queries.joint_remedies import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.parameters import (
     Parameter,
     Parameters,

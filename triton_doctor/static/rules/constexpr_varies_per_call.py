@@ -22,18 +22,17 @@ from triton_doctor.static.project.launches.launches import hides_arguments, spel
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.plain_parameters import find_plain_constexprs
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.derived_parameters import followed_names
-from triton_doctor.static.variability.queries.description import describe_value, facts, trail
-from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
-from triton_doctor.static.variability.queries.joint_remedies import (
+from triton_doctor.static.variability.queries.companions import (
     advise_companions,
     describe_companions,
     range_obstacles,
 )
+from triton_doctor.static.variability.queries.configs import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.queries.derived_parameters import followed_names
+from triton_doctor.static.variability.queries.description import describe_value, facts, trail
+from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, runs_compiled
 from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource, parameters
-from triton_doctor.static.variability.queries.queries import is_integer
-from triton_doctor.static.variability.queries.range_ends import find_range_end
-from triton_doctor.static.variability.queries.tuning import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.queries.queries import find_range_end, is_integer
 from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:

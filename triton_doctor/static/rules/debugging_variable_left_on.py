@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import severity_of
+from triton_doctor.static.variability.queries.timed_regions import severity_of
 from triton_doctor.variables import parse_version, variables
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _COST = {
     "no-cache": "it disables a cache: it ",
     "poisons-cache": "it poisons the cache: it ",
     "prints": "it ",
+    "passes": "it ",
 }
 
 
@@ -36,6 +37,7 @@ def check(project: Project) -> Iterator[Finding]:
             variable = variables().get(setting.variable)
             if variable is None or setting.guarded or setting.value is None:
                 continue
+            variable = variable.at(setting.value)
             if not variable.harmful(setting.value) or not variable.read_by(version):
                 continue
             # Programs in C++ read the variables of CUDA and ROCm too.
@@ -47,7 +49,7 @@ def check(project: Project) -> Iterator[Finding]:
                 or (variable.harm != "slow-kernels" and file.path in project.demonstrations)
                 or (variable.harm == "slow-compiles" and file.reads_dumps)
             )
-            worst = Severity.INFO if variable.harm == "prints" or is_shown else Severity.WARNING
+            worst = Severity.INFO if variable.harm in {"prints", "passes"} or is_shown else Severity.WARNING
             severity = severity_of(project, file, setting, worst)
             how = "is left on" if severity > Severity.INFO else "is set"
             yield Finding(

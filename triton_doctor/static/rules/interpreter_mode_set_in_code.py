@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropStatement, Plan, Safety
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import (
+from triton_doctor.static.variability.queries.timed_regions import (
     CODE_KINDS,
     comes_too_late,
     settings_that_interpret,

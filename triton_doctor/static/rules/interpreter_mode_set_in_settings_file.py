@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import CODE_KINDS, settings_that_interpret, severity_of
+from triton_doctor.static.variability.queries.timed_regions import CODE_KINDS, settings_that_interpret, severity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.idle_code import describe_idle_reason, explain_idle_kernel
-from triton_doctor.static.variability.queries.kernel_factories import KernelFactories
+from triton_doctor.static.variability.queries.idle_code import (
+    KernelFactories,
+    describe_idle_reason,
+    explain_idle_kernel,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from triton_doctor.static import rules
 from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.source_text import SourceText
-from triton_doctor.static.variability.queries.explain import find_undecided
-from triton_doctor.static.variability.queries.tuning import fold_tuning
+from triton_doctor.static.variability.queries.configs import fold_tuning
+from triton_doctor.static.variability.queries.description import find_undecided
 
 Check: TypeAlias = Callable[[Project], Iterator[Finding]]
 Planner: TypeAlias = Callable[[Project, Finding], Plan | None]

@@ -9,7 +9,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.python.ir import Lambda, every_part
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import Launching, timed_regions
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity, Step
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import (
+from triton_doctor.static.variability.queries.timed_regions import (
     comes_too_late,
     settings_that_interpret,
     severity_of,

@@ -9,7 +9,7 @@ from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Subscript, final_name
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import is_clock, timed_regions
 
 if TYPE_CHECKING:

@@ -12,19 +12,22 @@ from triton_doctor.plan import Plan, RenameString, Safety
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.variables import (
     INTERPRET,
+    PTXAS,
     Variable,
     Version,
+    is_of_other_backend,
     looks_like_triton,
     meant,
     newest_version,
     parse_version,
+    ptxas_variable,
     variables,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.static.environment.setting import EnvSetting
+    from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting
     from triton_doctor.static.project.project import Project
 
 
@@ -38,6 +41,8 @@ def check(project: Project) -> Iterator[Finding]:
         for setting in file.settings:
             known = variables().get(setting.variable)
             described = _known(known, version) if known is not None else _unknown(setting)
+            if setting.variable == PTXAS and file.names_blackwell:
+                described = described or _unused_ptxas(file, version)
             if described is None:
                 continue
             severity, message, advice = described
@@ -64,10 +69,20 @@ def _known(variable: Variable, version: Version) -> tuple[Severity, str, str] | 
     return Severity.WARNING, message, f"use Triton {variable.first} or newer"
 
 
+def _unused_ptxas(file: EnvironmentFile, version: Version) -> tuple[Severity, str, str] | None:
+    newer = ptxas_variable(version, 100)
+    if newer == PTXAS or any(setting.variable == newer for setting in file.settings):
+        return None
+    message = f"triton {version} does not read `{PTXAS}` for capability 10 and newer, which this file names"
+    return Severity.INFO, message, f"set `{newer}`"
+
+
 def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
     name = setting.variable
     if not looks_like_triton(name):
         return None
+    if is_of_other_backend(name):
+        return Severity.INFO, f"`{name}` is of another backend", "it has no effect on NVIDIA's and AMD's GPUs"
     message = f"no Triton up to {newest_version()} reads `{name}`"
     near = meant(name)
     if near is not None and near[1]:
@@ -77,7 +92,11 @@ def _unknown(setting: EnvSetting) -> tuple[Severity, str, str] | None:
         return None
     if near is not None:
         message = f"{message}; the closest name that it reads is `{near[0]}`"
-    return Severity.INFO, message, "it has no effect, unless a fork, a plug-in or the program itself reads it"
+    return (
+        Severity.INFO,
+        message,
+        "it has no effect, unless another backend, a fork, a plug-in or the program itself reads it",
+    )
 
 
 def plan(project: Project, finding: Finding) -> Plan | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 STARTED_NS = time.perf_counter_ns()
+# As CACHE_FOLDER of runtime/hooks/surroundings.py: the program may set it before it imports triton.
+CACHE_DIR = os.environ.get("TRITON_CACHE_DIR")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 # As in launch/environment.py, which is imported only where triton is.
@@ -128,7 +130,7 @@ def record() -> None:
         borrow_package()
         from triton_doctor.runtime.launch.joining import join
 
-        join(os.environ[FOLDER], started_ns=STARTED_NS)
+        join(os.environ[FOLDER], started_ns=STARTED_NS, cache_dir=CACHE_DIR)
         watch_late_imports(keeper)
         if os.environ.get(VARIABLE):
             from triton_doctor.runtime.launch.startup.services import begin_now

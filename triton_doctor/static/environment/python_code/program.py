@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.environment.python_code.names import Definition
     from triton_doctor.static.environment.python_code.setters import FunctionCall, ReadShell
     from triton_doctor.static.environment.setting import EnvSetting
+    from triton_doctor.static.python.module import Import
     from triton_doctor.static.sources.source_text import SourceText
 
 _GIVEN_AS_ENVIRONMENT = re.compile(rb"(?i:env)\w*\s*=\s*([A-Za-z_]\w*)\s*[,)]")
@@ -80,6 +81,7 @@ class _Walk:
         self._setters = setters
         self._rounds = 1
         self.imports_of_triton: list[_Event] = []
+        self.modules: list[tuple[int, Import]] = []
         self.kernels: list[_Event] = []
 
     def read(self, statements: Sequence[ast.stmt], names: Names, around: tuple[Condition, ...]) -> None:
@@ -126,15 +128,14 @@ class _Walk:
                     self._statement(node, names)
 
     def _statement(self, node: ast.stmt, names: Names) -> None:
-        match node:
-            case ast.Import(aliases):
-                modules = [alias.name for alias in aliases]
-            case ast.ImportFrom(str(module), level=0):
-                modules = [module]
-            case _:
-                modules = []
-        if any(map(_is_triton, modules)) and not self._is_for_types():
-            self.imports_of_triton.append(_Event(node.lineno, names.scope.name))
+        imports = Imports()
+        if isinstance(node, ast.Import | ast.ImportFrom) and not self._is_for_types():
+            imports.add(node)
+        for imported in (*imports.names.values(), *imports.stars):
+            if not imported.level and _is_triton(imported.module):
+                self.imports_of_triton.append(_Event(node.lineno, names.scope.name))
+            elif names.scope.outer is None:
+                self.modules.append((node.lineno, imported))
         self._evaluate(node)
         match node:
             case ast.Assign(targets, value):
@@ -201,6 +202,7 @@ class _Order:
         self._called = called
         self._kernels = sorted(walk.kernels, key=lambda kernel: kernel.line)
         self._imports = walk.imports_of_triton
+        self._modules = walk.modules
 
     def placed(self, setting: EnvSetting) -> EnvSetting:
         """Return `setting` with its run order; also guarded if all calls of its function are."""
@@ -218,6 +220,7 @@ class _Order:
             kernel=before[-1].name if before else None,
             kernels_after=tuple(kernel.name for kernel in after),
             helper=next(filter(None, map(_jitted_helper, after)), None),
+            modules=tuple((imported_at, module) for imported_at, module in self._modules if imported_at < at),
         )
         return replace(setting, guarded=guarded, order=order)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import SCRATCH, EnvSetting, Fleeting, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
-from triton_doctor.static.environment.settings_files.shell_words import Lexer, Word
+from triton_doctor.static.environment.settings_files.shell_words import HereDocument, Lexer, Word
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
@@ -23,13 +24,18 @@ _MOST_STAGES = 200
 
 @dataclass(slots=True)
 class _Stage:
-    """One `FROM`: its base, its settings and volumes, and the folders that later stages copy from it."""
+    """One `FROM`: its base, settings and volumes, what its COPY fills, and what it copies from earlier stages.
+
+    `workdir` is None until it names an absolute folder.
+    """
 
     name: str
     base: str
     settings: list[EnvSetting] = field(default_factory=list)
     known: dict[str, str | None] = field(default_factory=dict)
     volumes: list[str] = field(default_factory=list)
+    filled: list[str] = field(default_factory=list)
+    workdir: str | None = None
     copied: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -45,7 +51,10 @@ def read_dockerfile(text: str) -> tuple[EnvSetting, ...]:
             name = named[2] if len(named) > 2 else str(len(stages) - 1)
             parent = next((stage for stage in stages[1:] if named and stage.name == named[0]), None)
             known = parent.known if parent else stages[0].known
-            stages.append(_Stage(name, named[0] if named else "", known=dict(known)))
+            stage = _Stage(name, named[0] if named else "", known=dict(known))
+            if parent:
+                stage.filled, stage.workdir = list(parent.filled), parent.workdir
+            stages.append(stage)
         else:
             _read_instruction(stages[-1], keyword, body, line, column)
     return tuple(setting for stage in stages for setting in _with_keeping(stage, stages))
@@ -67,11 +76,26 @@ def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column:
                 )
         case "VOLUME":
             stage.volumes += re.findall(r"[^\s\[\]\",]+", body)
+        case "WORKDIR":
+            stage.workdir = _target(stage, body, line, column)
         case "COPY" | "ADD":
+            if (target := _target(stage, body, line, column)) is not None:
+                stage.filled.append(target)
             if match := re.search(r"--from=(\S+)", body):
                 stage.copied.setdefault(match[1], []).append(body)
         case _:
             pass
+
+
+def _target(stage: _Stage, body: str, line: int, column: int) -> str | None:
+    """Return the folder that the last word of `body` names, before any here-document; None if it is not known."""
+    lexer = Lexer(body, line, column, stage.known)
+    text: str | None = None
+    while (piece := lexer.next()) is not None and not isinstance(piece, HereDocument):
+        text = piece.text if isinstance(piece, Word) else text
+    text = (text or "").strip("[],")
+    folder = posixpath.normpath(posixpath.join(stage.workdir or "", text)) if text else ""
+    return folder if folder.startswith("/") else None
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str, int, int]]:
@@ -160,15 +184,19 @@ def _with_keeping(stage: _Stage, stages: list[_Stage]) -> Iterator[EnvSetting]:
     for setting in stage.settings:
         fleeting = setting.fleeting
         if setting.variable in CACHE_FOLDERS and setting.value and fleeting is None:
-            fleeting = _lost(setting.value, stage, stages)
+            folder = setting.value if setting.variable == "TRITON_CACHE_DIR" else f"{setting.value.rstrip('/')}/.triton"
+            is_filled = any(_covers(folder, target) for target in (*stage.filled, *stages[-1].filled))
+            fleeting = _lost(setting.value, stage, stages, is_filled=is_filled)
         yield replace(setting, fleeting=fleeting)
 
 
-def _lost(folder: str, stage: _Stage, stages: list[_Stage]) -> Fleeting | None:
+def _lost(folder: str, stage: _Stage, stages: list[_Stage], *, is_filled: bool) -> Fleeting | None:
     if any(_covers(volume, folder) for volume in stage.volumes):
         return None
     if stage is not stages[-1] and not _is_used(stage, stages, folder):
         return Fleeting(why=f"in the layers of build stage `{stage.name}`, which the image does not keep")
+    if is_filled:
+        return None
     if SCRATCH.match(folder):
         return Fleeting(why="in the container's own scratch folder, which is gone when the container is")
     return Fleeting(why="in the container's own layer unless a volume is mounted there", certain=False)

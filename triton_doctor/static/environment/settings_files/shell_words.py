@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import fleeting_folder
+from triton_doctor.static.environment.setting import MAYBE_EMPTY, fleeting_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,6 +160,8 @@ class Lexer:
         word.raw = self._text[begin : self._at]
         word.text = "".join(piece for piece in pieces if piece is not None) if None not in pieces else None
         word.span = Span(line, column, self._line, self._column)
+        if "$" in word.raw and (word.text or "").endswith("="):
+            word.fleeting = word.fleeting or MAYBE_EMPTY
         return word
 
     def _piece(self, word: Word, char: str) -> str | None:

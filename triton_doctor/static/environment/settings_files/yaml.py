@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from triton_doctor.finding import Span
-from triton_doctor.static.environment.setting import EnvSetting, Fleeting, fleeting_folder, is_watched
+from triton_doctor.static.environment.setting import MAYBE_EMPTY, EnvSetting, Fleeting, fleeting_folder, is_watched
 from triton_doctor.static.environment.settings_files.shell import read_shell
 from triton_doctor.variables import CACHE_FOLDERS
 
@@ -199,8 +199,8 @@ class _Document:
 
 
 def replace_value(node: yaml.ScalarNode, value: str) -> yaml.ScalarNode:
-    """Return `node` as if it held only `value`."""
-    return yaml.ScalarNode(node.tag, value, node.start_mark, node.end_mark, style=node.style)
+    """Return `node` as if it held only `value`, which is text: `X=` and `X=null` are no null of YAML."""
+    return yaml.ScalarNode(node.tag, value, node.start_mark, node.end_mark, style=node.style or "'")
 
 
 def _span(node: yaml.Node) -> Span:
@@ -220,19 +220,19 @@ def _without_expressions(text: str) -> str:
 
 
 def _resolved(node: yaml.ScalarNode) -> tuple[str | None, Fleeting | None]:
-    """Return the text, None for a reference without a default, and why a folder so named does not last.
+    """Return the text, None for a reference without a default or no value, and why a folder so named does not last.
 
     YAML's true becomes "true", as Triton receives it.
     """
     text = node.value
-    if node.style is None and text.lower() in {"null", "~", ""}:
-        return (None if text else ""), None
+    if not node.style and text.lower() in {"null", "~", ""}:
+        return None, None
     match = _REFERENCE.search(text)
     if match is None:
         return text, None
     fleeting = fleeting_folder(match[1] or match[2])
     if match[3] is not None and match[0] + "}" == text:
-        return match[3], fleeting
+        return match[3], fleeting or (None if match[3] else MAYBE_EMPTY)
     if default := re.fullmatch(r"\$\{\{.*\|\|\s*'([^']*)'\s*\}\}", text):
         return default[1], fleeting
     return None, fleeting

@@ -11,5 +11,5 @@ nothing. With `name="n_rows"` and `is_axis=True` two more apply, and `weigh` ret
 Files, in reading order:
 
 - `axis_context`: the facts. `hints`: the table. `hint_weights`: the decision.
-- `name_words`, `weight_words`: words in names. `image_sides`: the height beside a width.
+- `name_words`: words in names.
 """

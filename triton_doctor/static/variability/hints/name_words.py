@@ -1,9 +1,15 @@
-"""Words in names: what a name tells about a size, list or tensor."""
+"""Words in names: what they suggest about a size, a tensor, a list, a function or the side of an image."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.variability.hints.axis_context import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 # Words used across libraries for sizes that follow the data, and for sizes that follow the model.
 _DATA_WORDS = frozenset(
@@ -286,3 +292,67 @@ def names_features(name: str) -> bool:
 def names_config(name: str) -> bool:
     """Return whether a name says that it holds settings."""
     return bool(words(name) & {"config", "cfg", "conf", "args", "options", "opts", "meta", "settings"})
+
+
+# A function whose name begins with one of these takes only weights; others take an input too: `lora_shrink`,
+# `cache_keys`.
+_WORKED_ON_WORDS = frozenset("weight weights param params parameter parameters".split())
+# Words for the last axis of a weight with four axes.
+_WEIGHT_AXIS_WORDS = frozenset("group groups codebook codebooks kernel filter kw".split())
+_WEIGHT_AXES = 4
+
+
+@lru_cache(maxsize=4096)
+def are_axes_of_weight(names: tuple[str, ...]) -> bool:
+    """Return whether four axis names are those of a weight: the last is a group, a codebook or a filter."""
+    return len(names) == _WEIGHT_AXES and bool(words(names[-1]) & _WEIGHT_AXIS_WORDS) and not names_data(names[0])
+
+
+@lru_cache(maxsize=4096)
+def works_on_weights(function: str) -> bool:
+    """Return whether a function's name begins with a word for weights: `weight_norm`, not `bias_gelu`."""
+    return bool(words(function.strip("_").partition("_")[0]) & _WORKED_ON_WORDS)
+
+
+def orthogonalizes(name: str) -> bool:
+    """Return whether a path or name speaks of the iteration that makes the gradient of a weight orthogonal."""
+    return "newton" in name and "schulz" in name
+
+
+def steps_optimizer(names: Iterable[str]) -> bool:
+    """Return whether the arguments are those of an optimizer's step: its state, or a gradient and a learning rate."""
+    said = [words(name) for name in names]
+    return any({"exp", "avg"} <= one for one in said) or (
+        any(one & {"grad", "grads"} for one in said) and any(one in ({"lr"}, {"learning", "rate"}) for one in said)
+    )
+
+
+_WIDTHS = {"height": "width", "Height": "Width", "HEIGHT": "WIDTH", "h": "w", "H": "W"}
+# Sides of a filter, and how it moves, are the model's.
+_FILTER_WORDS = frozenset("k kernel filter weight patch window stride pad padding dilation".split())
+
+
+@lru_cache(maxsize=4096)
+def names_of_width(height: str) -> tuple[str, ...]:
+    """Return the names of a width beside the height `height`: `w` for `h`, `out_width` for `out_height`."""
+    return _other_sides(height, _WIDTHS)
+
+
+def names_of_height(width: str) -> tuple[str, ...]:
+    """Return the names of a height beside the width `width`: `h` for `w`."""
+    return _other_sides(width, {wide: high for high, wide in _WIDTHS.items()})
+
+
+def _other_sides(side: str, others: Mapping[str, str]) -> tuple[str, ...]:
+    if words(side) & _FILTER_WORDS or names_part(side):
+        return ()
+    found = [side.replace(one, other) for one, other in others.items() if len(one) > 1]
+    found += [side[:at] + others[one] + side[at + 1 :] for at, one in enumerate(side) if one in others]
+    return tuple(one for one in found if one != side)
+
+
+@lru_cache(maxsize=4096)
+def others_of(name: str) -> tuple[tuple[Side, tuple[str, ...]], ...]:
+    """Return the sides that an axis called `name` may be, each with the names of the other one."""
+    every = ((Side.HEIGHT, names_of_width(name)), (Side.WIDTH, names_of_height(name)))
+    return tuple((side, others) for side, others in every if others)

@@ -12,11 +12,10 @@ axis 0 of the argument `x`. It has hints only, so callers of `run` are followed:
 Files, in reading order:
 
 - `interpreter`: the dispatch on expressions.
-- `scopes`: names. `arguments`: parameters. `displays`, `operators`: literals, tuples, operators.
-- `caller_arguments`, `caller_queries`, `call_contexts`: what callers pass, and which callers reach a branch.
+- `scopes`: names. `arguments`: parameters, `ctx` and gradients. `displays`: literals, tuples, operators.
+- `caller_arguments`: what callers pass, and which callers reach a branch.
 - `axes`, `layouts`, `shared_axes`: axes and strides, through callers and checks.
-- `guards`, `nullness`: bounds by tests, and whether a name is None.
-- `branch_tests`, `known_literals`: branches that literals, a call or all callers close.
-- `attributes`, `attribute_stores`, `registered_attributes`: attributes of objects.
-- `objects`: objects by their constructor arguments. `autograd`: `ctx` and gradients.
+- `guards`: bounds by tests.
+- `branch_tests`, `known_literals`: branches that literals, a call or all callers close; whether a name is None.
+- `attributes`: attributes of objects. `objects`: objects by their constructor arguments.
 """

@@ -1,4 +1,4 @@
-"""Parameters of host functions to values: the argument of the current call, or what annotation, name and
+"""Parameters of host functions without a known call, and what autograd passes: `ctx` and gradients.
 notes suggest.
 """
 
@@ -8,32 +8,54 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.python.ir import Const
+from triton_doctor.static.project.launches.argument_positions import bind
+from triton_doctor.static.project.limits import MOST_DEPTH
+from triton_doctor.static.python.ir import (
+    Attr,
+    Const,
+    Name,
+    TupleExpr,
+)
 from triton_doctor.static.variability.hints.axis_context import AxisContext, Toward
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.hints.name_words import (
+    are_axes_of_weight,
     names_data,
     names_nothing_but_length,
     names_parameter,
     names_weight,
-)
-from triton_doctor.static.variability.hints.weight_words import (
-    are_axes_of_weight,
     orthogonalizes,
     steps_optimizer,
     works_on_weights,
 )
-from triton_doctor.static.variability.interpreter.autograd import context_of
-from triton_doctor.static.variability.notes.allocated_sizes import first_sizes, shapes_spelled
+from triton_doctor.static.variability.interpreter.attributes import stored_value
 from triton_doctor.static.variability.notes.axis_meanings import are_axes_of_activation
 from triton_doctor.static.variability.notes.axis_names import beside_heads, named_axes
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
+from triton_doctor.static.variability.notes.named_sizes import first_sizes, shapes_spelled
 from triton_doctor.static.variability.notes.shape_notes import note_of_unpacking, notes_of
 from triton_doctor.static.variability.values.dims import Origin
-from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.values.trace import CallerValues, Note
-from triton_doctor.static.variability.values.values import Instance, SymbolicValue, Value
+from triton_doctor.static.variability.values.lattice import (
+    FEW,
+    FIXED,
+    UNKNOWN,
+    AbstractNumber,
+    CallerValues,
+    Note,
+    Term,
+    Variability,
+)
+from triton_doctor.static.variability.values.values import (
+    CallFrame,
+    Context,
+    Instance,
+    ProgramPoint,
+    SymbolicValue,
+    TupleValue,
+    Value,
+    either,
+    end_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,3 +204,91 @@ def _hints_of_shapes(function: Function, name: str) -> frozenset[AppliedHint]:
     if said != {Toward.DATA}:
         return frozenset()
     return apply_hints(AxisContext(unpacked=Toward.DATA), function.path, function.line)
+
+
+def context_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Context | None:
+    """Return the autograd context that `param` is: in backward, or in a helper that backward passes its `ctx` to."""
+    function = frame.function
+    if function.class_name is None or not function.params or param is not function.params[0]:
+        return None
+    forward = frame.module.functions.get(f"{function.class_name}.forward")
+    backward = frame.module.functions.get(f"{function.class_name}.backward")
+    if forward is None or function is forward:
+        return None
+    if function is backward:
+        return Context(forward=forward)
+    if backward is None or not backward.params:
+        return None
+    ask = partial(_is_handed, interpreter, function, backward, frame)
+    return Context(forward=forward) if interpreter.evaluations.memoize(("context", id(function)), ask) else None
+
+
+def _is_handed(interpreter: Interpreter, function: Function, backward: Function, frame: CallFrame) -> bool:
+    """Return whether `backward` passes its `ctx` to `function`, directly or through others."""
+    return function in _holders(interpreter, backward, frame)
+
+
+def saved(interpreter: Interpreter, forward: Function, name: str, frame: CallFrame) -> Value:
+    """Return `ctx.name` in backward: what forward stored; `saved_tensors` in the order of `save_for_backward`."""
+    if frame.depth >= MOST_DEPTH or not forward.params:
+        return UNKNOWN
+    module = interpreter.project.names.home(forward)
+    holders = _holders(interpreter, forward, interpreter.frame(module, forward, frame.depth + 1))
+    if name == "saved_tensors":
+        for function, context in holders.items():
+            for site in function.calls:
+                match site.call.func:
+                    case Attr(Name(base), "save_for_backward") if base == context:
+                        inner = interpreter.frame(module, function, frame.depth + 1)
+                        return interpreter.value(TupleExpr(site.call.args), ProgramPoint(inner, site.order, site.arms))
+                    case _:
+                        pass
+        return UNKNOWN
+    return either(
+        [
+            stored_value(interpreter, module, function, stored, frame.depth + 1)
+            for function, context in holders.items()
+            for stored in function.stored
+            if stored.base == context and stored.name == name
+        ]
+    )
+
+
+def differentiated(interpreter: Interpreter, function: Function, name: str, depth: int) -> Value | None:
+    """Return the output of forward whose gradient a backward receives as `name`: both have the same shape.
+
+    None if `function` is no backward, or `name` no gradient. `depth` is the depth of calls.
+    """
+    if function.name != "backward" or function.class_name is None or depth >= MOST_DEPTH:
+        return None
+    module = interpreter.project.names.home(function)
+    forward = module.functions.get(f"{function.class_name}.forward")
+    gradients = [param.name for param in function.params[1:] if not param.variadic]
+    if forward is None or name not in gradients:
+        return None
+    position = gradients.index(name)
+    match interpreter.return_value(interpreter.frame(module, forward, depth + 1)):
+        case TupleValue(open=False) as results:
+            return results.at(position) if position < results.count else None
+        case result:
+            return result if position == 0 else None
+
+
+def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> Mapping[Function, str]:
+    """Return `function` and the functions of its class that receive its context, each with its name for the context."""
+    held = {function: function.params[0].name}
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        context = Name(held[one])
+        for site in one.calls:
+            if context not in site.call.args[:1]:
+                continue
+            helper = interpreter.call_graph.find_callee(frame.module, one, site.call.func)
+            if helper is None or helper in held or helper.class_name != function.class_name or not helper.params:
+                continue
+            first = helper.params[0].name
+            if bind(helper, site.call).get(first) == context:
+                held[helper] = first
+                waiting.append(helper)
+    return held

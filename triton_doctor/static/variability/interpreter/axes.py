@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.dims import DimFactor
-    from triton_doctor.static.variability.values.program_point import CallFrame
-    from triton_doctor.static.variability.values.values import Tensor
+    from triton_doctor.static.variability.values.values import CallFrame, Tensor
 
 
 def axis(interpreter: Interpreter, value: Tensor | SymbolicValue, position: int, frame: CallFrame) -> AbstractNumber:

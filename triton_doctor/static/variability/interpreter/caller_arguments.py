@@ -1,41 +1,50 @@
-"""Parameters of host functions to what their callers pass for them."""
+"""Parameters of host functions to what their callers pass, and the callers that a branch excludes."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.variability.hints.hint_weights import common_hints
+from triton_doctor.static.variability.interpreter import axes
 from triton_doctor.static.variability.interpreter.arguments import (
     argument_value,
     default_point,
+    differentiated,
     left_default,
     number_of,
 )
-from triton_doctor.static.variability.interpreter.autograd import differentiated
 from triton_doctor.static.variability.interpreter.axes import checked_size
-from triton_doctor.static.variability.interpreter.caller_queries import LENGTH, VALUE, Query, item_at, part_of
+from triton_doctor.static.variability.interpreter.branch_tests import readable_tests
 from triton_doctor.static.variability.interpreter.guards import apply_axis_bounds, hint_one
+from triton_doctor.static.variability.models.indexing import element, item_of_argument
 from triton_doctor.static.variability.values import tensors, views
 from triton_doctor.static.variability.values.lattice import (
     UNKNOWN,
     AbstractNumber,
+    CallerValues,
+    Note,
     Variability,
     choice,
     data_margin,
     join,
 )
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.values.trace import CallerValues, Note
 from triton_doctor.static.variability.values.values import (
+    CallFrame,
+    ProgramPoint,
+    Shape,
+    Strides,
     SymbolicValue,
     Tensor,
+    TupleValue,
     Union,
     Value,
+    end_of,
     least_certain,
 )
 
@@ -44,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from triton_doctor.static.project.calls.called_names import Caller
-    from triton_doctor.static.python.function import Function, HostParam
+    from triton_doctor.static.python.function import BranchArm, Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
 
@@ -295,3 +304,93 @@ class CallerArguments:
 def _is_written(found: list[AbstractNumber]) -> bool:
     """Return whether all callers pass literals, or items of a list of them."""
     return all(number.kind in (Variability.FIXED, Variability.FEW) for number in found)
+
+
+class Query(NamedTuple):
+    """A query about a value: the value itself, its `length`, an `axis` or `stride` at `position`, or one of three more.
+
+    These are a `part` at `position` of an unpacking into `size`, the `attribute` called `name`, and the `rest` of the
+    axes without the first `position` and the last `size`. `rank` is the number of axes known to the querying function.
+    """
+
+    kind: str
+    position: int = 0
+    size: int = 0
+    is_open: bool = False
+    rank: int | None = None
+    name: str = ""
+
+
+VALUE = Query("value")
+LENGTH = Query("length")
+
+
+def part_of(interpreter: Interpreter, value: Value, query: Query, frame: CallFrame) -> AbstractNumber | None:
+    """Return the queried axis, stride or part of `value`; None if it has none."""
+    if query.rank is not None and isinstance(value, SymbolicValue):
+        value = value._replace(root=value.root.with_rank(query.rank))
+    elif query.rank is not None and isinstance(value, Tensor):
+        value = views.of_rank(value, query.rank)
+        if query.position >= 0 and tensors.rank(value) not in (query.rank, None):
+            return UNKNOWN
+    match query.kind, value:
+        case "rest", Tensor() | SymbolicValue():
+            return axes.rest(interpreter, value, query.position, query.size, frame)
+        case "axis", Tensor() | SymbolicValue():
+            return interpreter.axis(value, query.position, frame)
+        case "stride", Tensor() | SymbolicValue():
+            return interpreter.stride(value, query.position, frame)
+        case "part", Shape() | Strides() | TupleValue() | SymbolicValue():
+            found = interpreter.part(value, query.position, query.size, query.is_open, frame)
+            return interpreter.as_number(found, frame) if found is not None else None
+        case _:
+            return None
+
+
+def item_at(interpreter: Interpreter, value: Value, position: int | None, frame: CallFrame) -> Value:
+    """Return the item of a list at `position`; any item if None."""
+    match value:
+        case TupleValue(open=False) if position is not None and -value.count <= position < value.count:
+            return value.at(position)
+        case SymbolicValue() if position is not None:
+            return item_of_argument(value, position)
+        case _:
+            return element(interpreter, value, frame)
+
+
+NO_CALLERS: frozenset[int] = frozenset()
+
+
+def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+    """Return the positions of the callers of the frame's function that never enter `arms`.
+
+    Empty if all are excluded.
+    """
+    function = frame.function
+    readable = readable_tests(function)
+    decided = tuple([arm for arm in arms if arm.branch in readable]) if readable else ()
+    if not decided or not interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+        return NO_CALLERS
+    key = ("kept out", id(function), decided)
+    ask = partial(_find_excluded_callers, interpreter, frame, decided)
+    return interpreter.evaluations.evaluate(key, ask, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
+
+
+def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:
+    called = interpreter.caller_arguments.called(frame.function)
+    if not 1 < len(called) <= MOST_CALLERS:
+        return NO_CALLERS
+    found = [
+        position
+        for position, (caller, bound) in enumerate(called)
+        if interpreter.tests.left_open(_entered(interpreter, frame, caller, bound), arms) is None
+    ]
+    return frozenset(found) if len(found) < len(called) else NO_CALLERS
+
+
+def _entered(interpreter: Interpreter, frame: CallFrame, caller: Caller, bound: Mapping[str, Expr]) -> CallFrame:
+    """Return a frame of the function of `frame`, entered from `caller` with the arguments `bound`."""
+    site = caller.site
+    point = ProgramPoint(interpreter.frame(caller.module, caller.function, frame.depth + 1), site.order, site.arms)
+    arguments = {name: partial(interpreter.value, arg, point) for name, arg in bound.items()}
+    return CallFrame(frame.module, frame.function, arguments, frame.depth + 1, site.call)

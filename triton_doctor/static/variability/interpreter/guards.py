@@ -12,15 +12,13 @@ from triton_doctor.static.python.ir import Attr, BinaryOp, Conditional, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
-from triton_doctor.static.variability.interpreter.branch_tests import readable_tests
-from triton_doctor.static.variability.interpreter.nullness import is_likely_given, is_taken
-from triton_doctor.static.variability.notes.allocated_sizes import allocated_axes
+from triton_doctor.static.variability.interpreter.branch_tests import is_likely_given, is_taken, readable_tests
 from triton_doctor.static.variability.notes.axis_names import named_axes, read_axis
+from triton_doctor.static.variability.notes.named_sizes import allocated_axes
 from triton_doctor.static.variability.values.dims import Dim, DimProduct
 from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.values.program_point import ProgramPoint, end_of
 from triton_doctor.static.variability.values.tensors import axis_at
-from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
+from triton_doctor.static.variability.values.values import ProgramPoint, SymbolicValue, Tensor, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -29,8 +27,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.dims import DimFactor
-    from triton_doctor.static.variability.values.program_point import CallFrame
-    from triton_doctor.static.variability.values.values import Value
+    from triton_doctor.static.variability.values.values import CallFrame, Value
 
 
 class _Callers(Enum):

@@ -29,24 +29,24 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability.hints.name_words import names_bucket
 from triton_doctor.static.variability.interpreter import axes, objects
-from triton_doctor.static.variability.interpreter.attribute_stores import AttributeStores
+from triton_doctor.static.variability.interpreter.attributes import AttributeStores
 from triton_doctor.static.variability.interpreter.branch_tests import BranchTests
 from triton_doctor.static.variability.interpreter.caller_arguments import CallerArguments
-from triton_doctor.static.variability.interpreter.displays import each, literal_value, pack, table
+from triton_doctor.static.variability.interpreter.displays import each, literal_value, operate, pack, table
 from triton_doctor.static.variability.interpreter.guards import apply_item_bounds
 from triton_doctor.static.variability.interpreter.layouts import Layouts
-from triton_doctor.static.variability.interpreter.operators import operate
 from triton_doctor.static.variability.interpreter.scopes import are_layouts, name_value
 from triton_doctor.static.variability.interpreter.shared_axes import AxisChecks
 from triton_doctor.static.variability.models.indexing import element, item, keeps_items, part, starred
 from triton_doctor.static.variability.models.lengths import length
 from triton_doctor.static.variability.models.python import call_value, rounds_to_power, typed_result
-from triton_doctor.static.variability.notes.noted_values import note_returned
+from triton_doctor.static.variability.notes.shape_notes import note_returned
 from triton_doctor.static.variability.values import tensors, views
 from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, AbstractNumber, choice, join
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint
 from triton_doctor.static.variability.values.values import (
+    CallFrame,
     Instance,
+    ProgramPoint,
     Shape,
     SymbolicValue,
     Tensor,

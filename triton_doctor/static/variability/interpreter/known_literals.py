@@ -16,7 +16,7 @@ from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Call, Compare, Conditional, Const, Name, Star, final_name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 from triton_doctor.static.variability.values.lattice import AbstractNumber
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
+from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,8 +13,7 @@ from triton_doctor.static.python.ir import Attr, dotted
 from triton_doctor.static.variability.notes.axis_names import expressions
 from triton_doctor.static.variability.values import tensors
 from triton_doctor.static.variability.values.lattice import UNKNOWN
-from triton_doctor.static.variability.values.program_point import ProgramPoint
-from triton_doctor.static.variability.values.values import SymbolicValue, Tensor, Union, Value
+from triton_doctor.static.variability.values.values import ProgramPoint, SymbolicValue, Tensor, Union, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.values.lattice import AbstractNumber
-    from triton_doctor.static.variability.values.program_point import CallFrame
+    from triton_doctor.static.variability.values.values import CallFrame
 
 _LEAST_AXES = 3
 

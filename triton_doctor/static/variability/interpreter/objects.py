@@ -15,22 +15,22 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Call, Name, Star, dotted, final_name
 from triton_doctor.static.python.module import Class
-from triton_doctor.static.variability.interpreter.attribute_stores import stored_here
-from triton_doctor.static.variability.interpreter.attributes import field
-from triton_doctor.static.variability.interpreter.autograd import saved
-from triton_doctor.static.variability.interpreter.registered_attributes import registered
+from triton_doctor.static.variability.interpreter.arguments import saved
+from triton_doctor.static.variability.interpreter.attributes import field, registered, stored_here
 from triton_doctor.static.variability.models.indexing import OF_TENSORS, attribute
 from triton_doctor.static.variability.models.origins import declared
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, choice
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
 from triton_doctor.static.variability.values.values import (
+    CallFrame,
     Context,
     Instance,
+    ProgramPoint,
     SymbolicValue,
     TupleValue,
     Union,
     Value,
     either,
+    end_of,
     forget_items,
 )
 

@@ -11,23 +11,23 @@ from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import ReachingDefinitions, flags_at, reaching_definitions
 from triton_doctor.static.variability.hints.name_words import names_bucket, names_weight
 from triton_doctor.static.variability.interpreter.arguments import parameter
-from triton_doctor.static.variability.interpreter.call_contexts import find_excluded_callers
+from triton_doctor.static.variability.interpreter.caller_arguments import find_excluded_callers
 from triton_doctor.static.variability.interpreter.guards import apply_bounds
 from triton_doctor.static.variability.models.host_tensors import unless_written
-from triton_doctor.static.variability.models.lists import filled
 from triton_doctor.static.variability.models.origins import declared
+from triton_doctor.static.variability.models.sequences import filled
 from triton_doctor.static.variability.notes.named_sizes import hint_from_binding
-from triton_doctor.static.variability.notes.noted_values import note_assigned
-from triton_doctor.static.variability.notes.shape_notes import may_note_assigned
+from triton_doctor.static.variability.notes.shape_notes import may_note_assigned, note_assigned
 from triton_doctor.static.variability.values.dims import Origin
-from triton_doctor.static.variability.values.lattice import FIXED, UNKNOWN, AbstractNumber
-from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint, end_of
-from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.lattice import FIXED, UNKNOWN, AbstractNumber, Note
 from triton_doctor.static.variability.values.values import (
+    CallFrame,
+    ProgramPoint,
     SymbolicValue,
     Tensor,
     Value,
     either,
+    end_of,
     forget_items,
     least_certain,
 )

@@ -10,11 +10,9 @@ Example: `torch.zeros((64, n))` is a `Tensor` with the axes 64 and `n`; `.sum(di
 
 Files, in reading order:
 
-- `python`: the entry: dispatches calls to Python, Triton and torch.
-- `torch`: allocation and views. `torch_results`, `torch_products`: computed results. `torch_arguments`: arguments.
-- `patterns`: einops. `items`: sums and products over items. `several`: calls with several results.
-- `triton`: options of launches and configs.
-- `indexing`, `tensor_indexing`, `slices`: `value[key]` and unpacking.
-- `lengths`, `lists`: `len`, and lists that are built up.
+- `python`: the entry: dispatches calls to Python, Triton and torch; options of launches and configs.
+- `torch`: allocation and views. `torch_results`: computed results. `torch_arguments`: arguments.
+- `patterns`: einops. `sequences`: lists that are built up, sums and products, calls with several results.
+- `indexing`: `value[key]` and unpacking. `lengths`: `len` and slices.
 - `host_tensors`: tensors filled by the host. `origins`: values that are not followed.
 """

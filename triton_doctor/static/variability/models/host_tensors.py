@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint
-    from triton_doctor.static.variability.values.values import Value
+    from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint, Value
 
 # Reductions whose result depends on the number of items; that of `max` and the like does not.
 _SUMMING = frozenset("sum prod nansum norm count_nonzero cumsum cumprod logsumexp".split())

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.hints.name_words import names_data, names_model
 from triton_doctor.static.variability.values.dims import Origin
-from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
-from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Note, Variability
 from triton_doctor.static.variability.values.values import SymbolicValue, UnfollowedCall
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint
+    from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint
 
 
 def declared(project: Project, name: str, frame: CallFrame) -> AbstractNumber:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.ir import Call
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.program_point import ProgramPoint
-    from triton_doctor.static.variability.values.values import Value
+    from triton_doctor.static.variability.values.values import ProgramPoint, Value
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
 _OPEN = "..."

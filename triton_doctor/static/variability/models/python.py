@@ -1,9 +1,10 @@
-"""Calls of functions outside the project: what functions of Python and triton do to sizes, and which are torch's."""
+"""Calls of Python builtins, of `math`, and of `triton` and its `next_power_of_2`."""
 
 from __future__ import annotations
 
 import re
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.ir import (
@@ -20,10 +21,16 @@ from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.models.host_tensors import filled, read_out
 from triton_doctor.static.variability.models.indexing import element
-from triton_doctor.static.variability.models.items import multiplied, multiplies, number_range, summed
 from triton_doctor.static.variability.models.origins import from_data, out_of_sight
 from triton_doctor.static.variability.models.patterns import is_pattern_call, rearranged
-from triton_doctor.static.variability.models.several import SEVERAL, several
+from triton_doctor.static.variability.models.sequences import (
+    SEVERAL,
+    multiplied,
+    multiplies,
+    number_range,
+    several,
+    summed,
+)
 from triton_doctor.static.variability.models.torch import (
     ALLOCATING,
     KEEPING,
@@ -36,8 +43,7 @@ from triton_doctor.static.variability.models.torch import (
     tensor_method,
 )
 from triton_doctor.static.variability.models.torch_arguments import argument
-from triton_doctor.static.variability.models.torch_products import contracted
-from triton_doctor.static.variability.models.torch_results import concatenated, stacked
+from triton_doctor.static.variability.models.torch_results import concatenated, contracted, stacked
 from triton_doctor.static.variability.values.arithmetic import (
     coarse,
     greatest,
@@ -46,8 +52,15 @@ from triton_doctor.static.variability.values.arithmetic import (
     power_of_two,
     quotient,
 )
-from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Variability, join
-from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.lattice import (
+    FEW,
+    FIXED,
+    UNKNOWN,
+    AbstractNumber,
+    Note,
+    Variability,
+    join,
+)
 from triton_doctor.static.variability.values.values import (
     DictValue,
     ListValue,
@@ -61,8 +74,10 @@ from triton_doctor.static.variability.values.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import ProgramPoint
 
 _FLAGS = frozenset(
     "isinstance hasattr is_contiguous is_cuda is_available dim is_floating_point element_size callable any all bool "
@@ -277,3 +292,35 @@ def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
                 return from_data(method.base, f"{method.name}", point)
     return interpreter.as_number(value, point.frame)
+
+
+NVIDIA, AMD = "nvidia", "amd"
+
+# Options of every launch, with their default on each backend that has the option. An option without a default here has
+# one that changes between releases. A kernel parameter of such a name exists for the caller's sake.
+LAUNCH_OPTIONS: Mapping[str, Mapping[str, object]] = MappingProxyType(
+    {
+        "num_warps": {NVIDIA: 4, AMD: 4},
+        "num_stages": {NVIDIA: 3, AMD: 2},
+        "num_ctas": {NVIDIA: 1, AMD: 1},
+        "maxnreg": {NVIDIA: None},
+        "launch_cooperative_grid": {NVIDIA: False, AMD: False},  # since 3.4
+        "launch_pdl": {NVIDIA: False},  # since 3.4
+        "matrix_instr_nonkdim": {AMD: 0},
+        "kpack": {AMD: 1},
+        "enable_fp_fusion": {},  # True, and False since 3.9, where a variable decides
+        "waves_per_eu": {},  # 1, and 0 since 3.6
+        "num_buffers_warp_spec": {NVIDIA: 0, AMD: 0},  # up to 3.2, as are the next three
+        "num_consumer_groups": {NVIDIA: 0, AMD: 0},
+        "reg_dec_producer": {NVIDIA: 0, AMD: 0},
+        "reg_inc_consumer": {NVIDIA: 0, AMD: 0},
+    }
+)
+# The parameters of `triton.Config` by position, as far as all releases agree.
+CONFIG_PARAMETERS = ("kwargs", "num_warps", "num_stages", "num_ctas")
+
+
+def is_default(option: str, value: object) -> bool:
+    """Return whether `option=value` is the same as omitting `option` on some backend."""
+    # None is passed over (`parse_options` of both backends).
+    return value is None or any(value == default for default in LAUNCH_OPTIONS.get(option, {}).values())

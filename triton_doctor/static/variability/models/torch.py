@@ -9,7 +9,7 @@ from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.models.host_tensors import read_out, with_contents
 from triton_doctor.static.variability.models.origins import is_optional_number, out_of_sight
-from triton_doctor.static.variability.models.several import found_items
+from triton_doctor.static.variability.models.sequences import found_items
 from triton_doctor.static.variability.models.torch_arguments import argument, axis_number, axis_numbers, sizes
 from triton_doctor.static.variability.models.torch_results import MAPPING, RESULTS, result_of
 from triton_doctor.static.variability.values import tensors, views
@@ -18,7 +18,7 @@ from triton_doctor.static.variability.values.values import AxisOrder, Shape, Str
 
 if TYPE_CHECKING:
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.program_point import CallFrame, ProgramPoint
+    from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint
 
 ALLOCATING = frozenset("empty zeros ones rand randn full empty_strided randint".split())
 # Functions and methods that keep the shape.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
-    from triton_doctor.static.variability.values.program_point import ProgramPoint
+    from triton_doctor.static.variability.values.values import ProgramPoint
 
 AnyTensor: TypeAlias = "Tensor | SymbolicValue"
 # Steps to follow from an axis number: `dim = dim if dim >= 0 else dim + x.ndim` after `dim = -1`.

@@ -11,9 +11,9 @@ the data, "H" and "D" the model.
 Files, in reading order:
 
 - `written_shapes`: text such as `(B, T, 2 * D)` to a `ShapeNote`.
-- `shape_notes`: notes of a function. `noted_in_code`: notes in asserts and patterns.
-- `noted_values`: adds notes to values. `kernel_notes`: notes at a kernel's parameters.
+- `shape_notes`: notes of a function, its asserts and patterns included, and the values that they add to.
+- `kernel_notes`: notes at a kernel's parameters.
 - `axis_meanings`: meanings of axis names, by binding, legend or letter.
-- `axis_names`: names and number of axes. `allocated_sizes`: sizes by which tensors are allocated.
-- `named_sizes`: hints from the name of a size.
+- `axis_names`: names and number of axes.
+- `named_sizes`: hints from the name of a size, and from allocations.
 """

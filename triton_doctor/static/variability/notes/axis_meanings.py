@@ -23,7 +23,7 @@ from triton_doctor.static.python.ir import (
     final_name,
 )
 from triton_doctor.static.variability.hints import name_words
-from triton_doctor.static.variability.hints.image_sides import names_of_width
+from triton_doctor.static.variability.hints.name_words import names_of_width
 from triton_doctor.static.variability.notes.axis_names import are_twins, counts_of_chunks
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Shapes that authors write beside tensors: in comments, docstrings, annotations, asserts and einops patterns.
+"""Shapes that authors write: beside parameters, in docstrings, comments and asserts; and the values that they add to.
 
 In: the remarks of a function. Out: for a parameter, or for the tensor that a line assigns, a `ShapeNote`:
 
@@ -17,25 +17,44 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.reaching_definitions import are_exclusive
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
+from triton_doctor.static.variability.hints.name_words import names_weight
 from triton_doctor.static.variability.notes.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
 from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
-from triton_doctor.static.variability.notes.noted_in_code import may_assert, may_rearrange, notes_in_code
 from triton_doctor.static.variability.notes.written_shapes import (
+    UNCLEAR,
     UNPACKING,
     ShapeNote,
     first_bracket,
     may_annotate,
+    note_of_axes,
     read_annotation,
     read_note,
 )
+from triton_doctor.static.variability.values.dims import Origin
+from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
+from triton_doctor.static.variability.values.tensors import axis_of_root
+from triton_doctor.static.variability.values.values import SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
-    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.function import (
+        Binding,
+        BranchArm,
+        Function,
+        Returned,
+    )
     from triton_doctor.static.python.remarks import Remark, Remarks
+    from triton_doctor.static.variability.values.values import CallFrame
 
 _FEWEST_UNPACKED = 3
 # Part of every text with a shape in a comment.
@@ -249,3 +268,133 @@ def _result(remarks: Remarks) -> ShapeNote | None:
         return None
     notes = [note for said in (first, *below) if (note := read_note(said, "docstring", line)) is not None]
     return notes[0] if len(notes) == 1 else None
+
+
+_ASSERTED = re.compile(
+    r"(?:\bassert\s+|\b_check\(\s*)(?:tuple\(|list\()?([A-Za-z_]\w*)\.(?:shape|size\(\))\)?\s*==\s*(?:torch\.Size\()?(?=[(\[])"
+)
+_EINOPS_FUNCTIONS = ("rearrange(", "reduce(", "repeat(")
+_EINOPS = re.compile(r"\b(?:rearrange|reduce|repeat)\(\s*([A-Za-z_]\w*)\s*,\s*[rf]?[\"']([^\"']*?)->")
+_EINOPS_AXIS = re.compile(r"\.\.\.|\([^)]*\)|[\w*]+")
+
+
+def notes_in_code(
+    function: Function, names: Collection[str], bound: Mapping[str, int]
+) -> Iterator[tuple[str, ShapeNote]]:
+    """Yield what the code of `function` states about `names`, which it rebinds to other shapes on the lines `bound`."""
+    found: dict[str, list[ShapeNote]] = {}
+    for name, note in _in_code(function.text.text, function.line, names):
+        if note.line <= bound.get(name, note.line) or _is_in_other_branch(function, name, note.line):
+            found.setdefault(name, []).append(note)
+    for name, notes in found.items():
+        agreed = _agreed(function, notes)
+        if agreed is not None:
+            yield name, agreed
+
+
+def may_assert(text: str) -> bool:
+    """Return whether `text` may assert a shape."""
+    return "==" in text and ("assert" in text or "_check" in text) and (".shape" in text or ".size" in text)
+
+
+def may_rearrange(text: str) -> bool:
+    """Return whether `text` may contain an einops pattern."""
+    return "->" in text and any(name in text for name in _EINOPS_FUNCTIONS)
+
+
+def _is_in_other_branch(function: Function, name: str, line: int) -> bool:
+    """Return whether every reshaping rebinding of `name` before `line` is in a branch that excludes that line."""
+    own = _arms_at(function, line)
+    return all(
+        one.line >= line or are_exclusive(one.arms, own) or keeps_shape(one.value, name)
+        for one in function.bindings.get(name, ())
+    )
+
+
+def _agreed(function: Function, notes: Sequence[ShapeNote]) -> ShapeNote | None:
+    """Return the first of `notes`, joined with those in other branches, of which any may run."""
+    first, *others = notes
+    own = _arms_at(function, first.line)
+    for other in others:
+        if not are_exclusive(own, _arms_at(function, other.line)):
+            continue
+        if len(other.axes) != len(first.axes):
+            return None
+        axes = (one if one == second else UNCLEAR for one, second in zip(first.axes, other.axes, strict=True))
+        first = first._replace(axes=tuple(axes))
+    return first
+
+
+def _arms_at(function: Function, line: int) -> tuple[BranchArm, ...]:
+    return next((site.arms for site in function.calls if site.line == line), ())
+
+
+def _in_code(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+    """Yield what asserts, `torch._check` and einops patterns state about `names`."""
+    if may_assert(text):
+        for found in _ASSERTED.finditer(text):
+            line = start + text.count("\n", 0, found.start())
+            note = read_note(f"shape {first_bracket(text[found.end() :])}", "assert", line)
+            if note is not None and found[1] in names:
+                yield found[1], note
+    for found in _EINOPS.finditer(text) if may_rearrange(text) else ():
+        axes = [OPEN if axis == OPEN else "*".join(axis.strip("()").split()) for axis in _EINOPS_AXIS.findall(found[2])]
+        note = note_of_axes(axes, f'"{found[2].strip()}"', "pattern", start + text.count("\n", 0, found.start()))
+        if note is not None and found[1] in names:
+            yield found[1], note
+
+
+def note_assigned(value: Value, binding: Binding, frame: CallFrame) -> Value:
+    """Return `value` with the shape in the comment after its assignment."""
+    if not _takes_note(value):
+        return value
+    return _with_note(value, notes_of(frame.function).assigned.get(binding.line), binding.name, frame)
+
+
+def note_returned(value: Value, returned: Returned, frame: CallFrame) -> Value:
+    """Return `value` with the shape in the comment after its `return`, or else in the docstring."""
+    function = frame.function
+    if not may_note_result(function) or not _takes_note(value):
+        return value
+    if isinstance(value, SymbolicValue) and value.root.note is not None:
+        return value
+    notes = notes_of(function)
+    name = returned.value.id if isinstance(returned.value, Name) else function.name
+    return _with_note(value, notes.assigned.get(returned.line, notes.result), name, frame)
+
+
+def _with_note(value: Value, note: ShapeNote | None, name: str, frame: CallFrame) -> Value:
+    if note is None or note.rank is None:
+        return value
+    path, function = frame.module.path, frame.function.qualname
+    root = Origin(path, function, name, note.line, note.rank, names_weight(name), read_note=lambda: note)
+    match value:
+        case SymbolicValue(_, number, None):
+            return value if number.kind is not Variability.UNKNOWN else SymbolicValue(root=root, number=number)
+        case Tensor(front, (), None) if len(front) == note.rank:
+            axes = (axis if _is_known(axis) else axis_of_root(root, at) for at, axis in enumerate(front))
+            return value._replace(front=tuple(axes))
+        case Tensor((), (), open_) if open_ is not None and not _is_known(open_):
+            return SymbolicValue(root=root, number=UNKNOWN)
+        case AbstractNumber() if not _is_known(value):
+            return SymbolicValue(root=root, number=value)
+        case _:
+            return value
+
+
+def _takes_note(value: Value) -> bool:
+    """Return whether a note may add to what is known of `value`."""
+    match value:
+        case SymbolicValue(_, _, origin):
+            return origin is None or value.held is not None
+        case Tensor(front, _, open_):
+            return not all(map(_is_known, front)) or (open_ is not None and not _is_known(open_))
+        case AbstractNumber():
+            return not _is_known(value)
+        case _:
+            return False
+
+
+def _is_known(number: AbstractNumber) -> bool:
+    """Return whether a value is decided or has hints."""
+    return number.kind is not Variability.UNKNOWN or bool(number.hints) or number.literal is not ...

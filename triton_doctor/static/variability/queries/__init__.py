@@ -12,14 +12,12 @@ launch, with the kind PER_CALL and the use `read`.
 
 Files, in reading order:
 
-- `parameters`: the main query. `launch_arguments`: arguments by parameter. `parameter_uses`: their use.
-- `launch_hints`, `kernel_hints`: hints from launches and kernels; the shared `Interpreter`.
-- `description`, `explain`: values in words, and all of a kernel.
-- `derived_parameters`, `companions`, `range_ends`: parameters that follow from others, vary with them, or must be
-  powers of two. `joint_remedies`: companions in words.
-- `tuning`, `configs`: autotune keys and configs.
-- `idle_code`: code that no program runs.
-- `kernel_factories`: kernels created inside functions. `timed_regions`: code that a clock measures.
-- `interpreter_mode`: settings that turn Triton's interpreter on.
-- `queries`: integers and literals.
+- `parameters`: the main query. `parameter_uses`: arguments by parameter, and their use.
+- `kernel_hints`: hints from launches and kernels; the shared `Interpreter`.
+- `description`: values in words, and all of a kernel.
+- `derived_parameters`, `companions`: parameters that follow from others or vary with them, and the words for it.
+- `configs`: autotune keys and configs.
+- `idle_code`: code that no program runs, and kernels created inside functions.
+- `timed_regions`: code that a clock measures, and settings that turn Triton's interpreter on.
+- `queries`: integers, literals, and ends of ranges.
 """

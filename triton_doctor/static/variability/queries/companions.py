@@ -10,10 +10,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.scan_caches import cached_in_scan
+from triton_doctor.static.project.calls.parameter_lookups import (
+    find_pruner,
+    is_looked_up_as_constexpr,
+    is_taken_by_name,
+)
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.unrolled_loops import find_range_obstacles
+from triton_doctor.static.variability.queries.configs import join_words, varying_keys
 from triton_doctor.static.variability.queries.derived_parameters import axes_of, followed_names
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters
 from triton_doctor.static.variability.values.dims import Dim, DimProduct, RemainingDims
 from triton_doctor.static.variability.values.lattice import Variability
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from triton_doctor.static.project.project import Project
+    from triton_doctor.static.python.unrolled_loops import RangeObstacles
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
     from triton_doctor.static.variability.values.dims import DimFactor
@@ -212,3 +220,87 @@ def _is_unfollowed(one: ParameterSource, other: ParameterSource) -> bool:
 def _most_of_one_tensor(axes: Collection[DimFactor]) -> int:
     """Return how many of `axes` are of the same tensor, at most."""
     return max(Counter(axis.root for axis in axes).values(), default=0)
+
+
+def describe_companions(project: Project, parameter: Parameter, *, named: tuple[str, ...] = ()) -> str:
+    """Return the clause about other parameters that change with the value; else empty.
+
+    `named` are names in the key that the message has said to change.
+    """
+    found = find_companions(project, parameter)
+    constexprs = [f"`{one.param.name}`" for one in found if one.param.is_constexpr]
+    keys = [
+        f"`{one.param.name}`"
+        for one in found
+        if not one.param.is_constexpr and one.param.name not in named and _is_tuned_for(project, one)
+    ]
+    text = ""
+    if constexprs:
+        says = "changes with it and recompiles" if len(constexprs) == 1 else "change with it and recompile"
+        text += f"; {join_words(constexprs)} {says} the kernel too"
+    if keys:
+        says = "changes with it and is" if len(keys) == 1 else "change with it and are"
+        text += f"; {join_words(keys)} {says} in the autotune key"
+    return text
+
+
+def advise_companions(project: Project, parameter: Parameter) -> str:
+    """Return what else must change, or compiles like `parameter` for each new size, and what compiles all the same."""
+    remedies: dict[str, list[str]] = {}
+    for one in find_all(project, parameter):
+        if one.param.is_constexpr:
+            remedies.setdefault(_remedy(project, one), []).append(f"`{one.param.name}`")
+    steps = [text.format(join_words(names)) for text, names in remedies.items()]
+    if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
+        steps.append(f"take {join_words(keys)} out of the autotune key")
+    text = ""
+    if steps:
+        *first, last = steps
+        said = f"{', '.join(first)}, and {last}" if first else last
+        text = f"; the kernel compiles for what changes with it too: also {said}"
+    remaining = " or ".join(f"`{one.param.name}`" for one in find_remaining(project, parameter))
+    return text + (f"; each new value of {remaining} still compiles the kernel" if remaining else "")
+
+
+def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
+    """Return the names in the autotune key that change with `parameter`, and that choose no configs."""
+    return tuple(
+        one.param.name
+        for one in find_all(project, parameter)
+        if _is_tuned_for(project, one) and find_pruner(project, one.kernel, one.param.name) is None
+    )
+
+
+def _remedy(project: Project, parameter: Parameter) -> str:
+    """Return what to do about constexprs with the use of `parameter`, with a place for their names."""
+    if parameter.use == "unread":
+        kernel, name = parameter.kernel, parameter.param.name
+        if kernel.may_set(name) or is_looked_up_as_constexpr(project, kernel, name):
+            return "remove {} from the kernel and from its decorators"
+        if is_taken_by_name(project, kernel, name):
+            return "drop the annotation of {}"
+        return "remove {}, which the kernel never reads"
+    match parameter.need:
+        case None:
+            return "drop the annotation of {}"
+        case "block" if parameter.param.name in parameter.kernel.uses.blocks_only:
+            return "fix or round up {}, the size of a block"
+        case "block":
+            return "give the block that {} sizes a constexpr of its own"
+        case "unrolled" if not range_obstacles(project, parameter):
+            return "drop the annotation of {} with a loop over `range`"
+        case "branch":
+            return "pass the outcome of the test of {} in its place"
+        case _:
+            return "limit the values of {}, needed while compiling"
+
+
+def range_obstacles(project: Project, parameter: Parameter) -> RangeObstacles:
+    """Return what may keep the unrolled loops over `parameter` from becoming loops over `range`."""
+    kernel = parameter.kernel
+    return find_range_obstacles(kernel, project.modules.source(kernel.path), parameter.param.name)
+
+
+def _is_tuned_for(project: Project, parameter: Parameter) -> bool:
+    """Return whether each new value of the parameter starts a round of tuning."""
+    return any(one is parameter for one in varying_keys(project).get(parameter.kernel.key, ()))

@@ -13,11 +13,11 @@ from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters
 from triton_doctor.static.variability.values.dims import Dim, RemainingDims
 from triton_doctor.static.variability.values.lattice import Variability
-from triton_doctor.static.variability.values.program_point import ProgramPoint
+from triton_doctor.static.variability.values.values import ProgramPoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

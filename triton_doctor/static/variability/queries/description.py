@@ -1,16 +1,36 @@
-"""Parameter values in words: the origin, the other values given to it, and the facts of a finding."""
+"""Values to the words of findings, and one kernel to its explanation."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Facts, HintNote, Location, Step
-from triton_doctor.static.python.ir import Name
+from triton_doctor.errors import DoctorError
+from triton_doctor.finding import (
+    Facts,
+    HintNote,
+    Location,
+    Step,
+    Undecided,
+)
+from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.queries.configs import config_count
+from triton_doctor.static.variability.queries.parameters import Parameters, parameters
+from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from triton_doctor.finding import Finding
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
@@ -117,3 +137,198 @@ def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
     what = "a constexpr" if param.is_constexpr else tuned
     steps.append(Step(kernel.path, param.span.line, f"`{param.name}` is {what} of `{kernel.name}`"))
     return tuple(steps)
+
+
+# Specialization classes of a plain integer: 1, a multiple of 16, or neither.
+_INTEGER_CLASSES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedParameter:
+    """One parameter. `role` is `constexpr`, `specialized` or `plain`; `given` is how a launch spells its value.
+
+    `variants` is the number of values or classes it contributes to the key; None if unbounded or unknown. `findings`
+    are those of `check` about it, `hints` those that decide its kind or come nearest to it.
+    """
+
+    name: str
+    role: str
+    kind: Variability
+    bound: int | None
+    use: str
+    in_autotune_key: bool
+    given: str | None
+    variants: int | None
+    trail: tuple[Step, ...]
+    findings: tuple[Finding, ...] = ()
+    hints: tuple[HintNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedKernel:
+    """A kernel with its parameters in order."""
+
+    name: str
+    location: Location
+    launches: tuple[Location, ...]
+    autotune_key: tuple[str, ...]
+    configs: int | None
+    parameters: tuple[ExplainedParameter, ...]
+
+    @property
+    def unbounded(self) -> tuple[str, ...]:
+        """The constexprs that change with each call."""
+        return tuple(
+            one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.PER_CALL
+        )
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The constexprs whose values could not be followed."""
+        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.UNKNOWN)
+
+    @property
+    def variants(self) -> int | None:
+        """The maximal number of variants by all constexprs; None if one is unbounded or unknown."""
+        counts = [one.variants for one in self.parameters if one.role == "constexpr"]
+        known = [count for count in counts if count is not None]
+        return prod(known) if len(known) == len(counts) else None
+
+
+def explain(
+    project: Project, pattern: str, reported: Callable[[Project], Iterable[Finding]] = lambda project: ()
+) -> tuple[ExplainedKernel, ...]:
+    """Return the kernels of `project` whose name matches `pattern`, a name or a glob.
+
+    `reported` gives the findings about them.
+    """
+    kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
+    every = Parameters(project)
+    launches = launches_of(project)
+    by_parameter: defaultdict[tuple[Location | None, str | None], list[Finding]] = defaultdict(list)
+    for finding in reported(project) if kernels else ():
+        by_parameter[finding.facts.kernel_location, finding.facts.parameter].append(finding)
+    explained = []
+    for kernel in kernels:
+        location = Location(kernel.path, kernel.line)
+        parameters = [
+            replace(_parameter(parameter), findings=tuple(by_parameter[location, parameter.param.name]))
+            for parameter in every.of(kernel, lambda kernel, param: True)
+        ]
+        explained.append(_explained(project, kernel, parameters, launches.get(kernel.key, ())))
+    return tuple(explained)
+
+
+def find_undecided(project: Project) -> tuple[Undecided, ...]:
+    """Return the constexprs that kernels of `project` read and that the launches do not decide."""
+    return tuple(
+        Undecided(
+            kernel=one.kernel.name,
+            kernel_location=Location(one.kernel.path, one.kernel.line),
+            parameter=one.param.name,
+            location=Location(source.path, source.span.line),
+            hints=hint_notes(source.number),
+        )
+        for one in parameters(project)
+        if one.param.is_constexpr and one.use != "unread" and (source := one.undecided) is not None
+    )
+
+
+def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> ExplainedKernel:
+    """Return `kernel` with `show` applied to each of its paths."""
+    parameters = (
+        replace(
+            one,
+            trail=tuple(replace(step, path=show(step.path)) for step in one.trail),
+            hints=tuple(
+                replace(hint, location=replace(hint.location, path=show(hint.location.path)))
+                if hint.location is not None
+                else hint
+                for hint in one.hints
+            ),
+        )
+        for one in kernel.parameters
+    )
+    return replace(
+        kernel,
+        location=replace(kernel.location, path=show(kernel.location.path)),
+        launches=tuple(replace(location, path=show(location.path)) for location in kernel.launches),
+        parameters=tuple(parameters),
+    )
+
+
+def unknown_kernel(pattern: str, names: Iterable[str]) -> DoctorError:
+    """Return the error for a `pattern` that matches none of `names`, the names of all kernels."""
+    from difflib import get_close_matches
+
+    known = sorted(set(names))
+    by_case = [name for name in known if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
+    parts = [name for name in known if pattern.lower() in name.lower()]
+    close = by_case[:3] or parts[:3] or get_close_matches(pattern, known, n=3)
+    read = f"1 kernel was read, `{known[0]}`" if len(known) == 1 else f"{len(known):,} kernels were read"
+    hint = f"{read}; name one, or a glob in quotes"
+    if close:
+        hint = f"did you mean {' or '.join(f'`{name}`' for name in close)}?"
+    return DoctorError(f"there is no kernel {pattern}", hint=hint)
+
+
+def _explained(
+    project: Project, kernel: Kernel, parameters: Sequence[ExplainedParameter], launches: Sequence[LinkedLaunch]
+) -> ExplainedKernel:
+    return ExplainedKernel(
+        name=kernel.name,
+        location=Location(kernel.path, kernel.line),
+        launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
+        autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
+        configs=config_count(project, kernel),
+        parameters=tuple(parameters),
+    )
+
+
+def _parameter(parameter: Parameter) -> ExplainedParameter:
+    kernel, param = parameter.kernel, parameter.param
+    source = parameter.undecided or parameter.worst
+    tuned = kernel.autotune is not None and param.name in (kernel.autotune.sets or ())
+    kind = _kind(source, defaulted=param.default is not None or tuned)
+    argument = "plain" if param.name in kernel.do_not_specialize else "specialized"
+    role = "constexpr" if param.is_constexpr else argument
+    return ExplainedParameter(
+        name=param.name,
+        role=role,
+        kind=kind,
+        bound=source.number.bound if source is not None else None,
+        use=parameter.use,
+        in_autotune_key=parameter.in_autotune_key,
+        given=_given(parameter, source) if source is not None else ("a config" if tuned else None),
+        variants=max(len(_fixed_values(parameter)), 1) if kind is Variability.FIXED else _variants(role, kind, source),
+        trail=trail(parameter, source) if source is not None and kind is not Variability.FIXED else (),
+        hints=hint_notes(source.number) if source is not None else (),
+    )
+
+
+def _fixed_values(parameter: Parameter) -> tuple[str, ...]:
+    """Return the literals that launches pass for a constexpr: each is a variant, though no launch changes its own."""
+    if not parameter.param.is_constexpr:
+        return ()
+    literals = [source for source in parameter.sources if isinstance(source.expr, Const)]
+    return tuple(dict.fromkeys(spelled(source) for source in literals))
+
+
+def _given(parameter: Parameter, source: ParameterSource) -> str:
+    values = _fixed_values(parameter)
+    return ", ".join(values) if source.kind is Variability.FIXED and len(values) > 1 else spelled(source)
+
+
+def _kind(source: ParameterSource | None, *, defaulted: bool) -> Variability:
+    if source is None:
+        return Variability.FIXED if defaulted else Variability.UNKNOWN
+    return source.kind
+
+
+def _variants(role: str, kind: Variability, source: ParameterSource | None) -> int | None:
+    if role == "plain" or kind in (Variability.FIXED, Variability.PER_MODEL):
+        return 1
+    bound = source.number.bound if source is not None else None
+    if role == "specialized":
+        return None if kind is Variability.UNKNOWN else _INTEGER_CLASSES
+    return bound

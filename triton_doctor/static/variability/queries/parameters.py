@@ -14,14 +14,10 @@ from triton_doctor.static.python.ir import Compare, Conditional, Expr, Lambda, N
 from triton_doctor.static.variability.hints.hints import COVERED, FIRST_AXIS
 from triton_doctor.static.variability.models.origins import declared
 from triton_doctor.static.variability.queries.idle_code import IN_TRIALS, explain_idle_launch, is_test
-from triton_doctor.static.variability.queries.kernel_hints import KernelHints
-from triton_doctor.static.variability.queries.launch_arguments import bind_arguments
-from triton_doctor.static.variability.queries.launch_hints import interpreter_of, thorough_interpreter_of
-from triton_doctor.static.variability.queries.parameter_uses import ParameterUses, keys
-from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability
-from triton_doctor.static.variability.values.program_point import CallFrame, end_of
-from triton_doctor.static.variability.values.trace import CallerValues
-from triton_doctor.static.variability.values.values import DictValue
+from triton_doctor.static.variability.queries.kernel_hints import KernelHints, interpreter_of, thorough_interpreter_of
+from triton_doctor.static.variability.queries.parameter_uses import ParameterUses, bind_arguments, keys
+from triton_doctor.static.variability.values.lattice import AbstractNumber, CallerValues, Variability
+from triton_doctor.static.variability.values.values import CallFrame, DictValue, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -11,9 +11,8 @@ one cancels, and the quotient has the hints of the last axis alone.
 
 Files, in reading order:
 
-- `lattice`: variability and abstract numbers.
+- `lattice`: variability and abstract numbers, with the steps on their way.
 - `arithmetic`: operators on numbers. `dims`: products of axes that cancel.
-- `values`: tensors, tuples, tables, objects, symbolic values.
+- `values`: tensors, tuples, tables, objects, symbolic values, and the point where they are evaluated.
 - `tensors`: sizes and strides of axes. `views`: reshape, permute and other views.
-- `program_point`: where an expression is evaluated. `trace`: steps on the way of a value.
 """

@@ -1,4 +1,4 @@
-"""The lattice: how often a value can change while a program runs, and how kinds combine.
+"""The lattice of variability, and abstract numbers with their bounds, hints, literals and trail.
 
 A value of unknown origin is undecided. It carries terms, one for each undecided value that it was computed from, each
 with its hints. `join` unites terms; `AbstractNumber.decide` weighs them.
@@ -10,15 +10,18 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from triton_doctor.finding import Step
+from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.hints.axis_context import Toward
 from triton_doctor.static.variability.hints.hint_weights import pool_hints, weigh, weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.hints.hint_weights import AppliedHint
     from triton_doctor.static.variability.values.dims import DimFactor, DimProduct
-    from triton_doctor.static.variability.values.trace import CallerValues, Literal, Note
 
 # A per-call value with at most so many values is FEW: the kernel has at most that many variants.
 HANDFUL = 16
@@ -287,3 +290,32 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
         if all(operand.power for operand in operands):
             further["power"] = True
     return joined._replace(**further) if further else joined
+
+
+class Note(NamedTuple):
+    """A step at a line of a file; `{}` in `text` stands for the spelled expression `expr`."""
+
+    path: str
+    line: int
+    text: str
+    expr: Expr | None = None
+
+    def step(self) -> Step:
+        """Return the step in the form of findings."""
+        return Step(self.path, self.line, self.text if self.expr is None else self.text.replace("{}", spell(self.expr)))
+
+
+class Literal(NamedTuple):
+    """A literal and its line; `kind` distinguishes equal values such as 1, 1.0 and True."""
+
+    value: object
+    kind: type
+    path: str
+    line: int
+
+
+class CallerValues(NamedTuple):
+    """The arguments of callers for the parameter `name` of `function`, or its default."""
+
+    function: Function
+    name: str

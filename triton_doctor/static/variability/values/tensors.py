@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
 from triton_doctor.static.variability.values.dims import Dim, DimFactor, DimProduct, Origin, RemainingDims, axis, whole
-from triton_doctor.static.variability.values.lattice import FEW, FIXED, UNKNOWN, AbstractNumber, Term, Variability, join
-from triton_doctor.static.variability.values.trace import Note
+from triton_doctor.static.variability.values.lattice import (
+    FEW,
+    FIXED,
+    UNKNOWN,
+    AbstractNumber,
+    Note,
+    Term,
+    Variability,
+    join,
+)
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor
 
 if TYPE_CHECKING:

@@ -1,22 +1,26 @@
-"""Abstract values: a number, a tensor by its shape, a tuple, a table, or a symbolic value."""
+"""Abstract values: tensors, tuples, tables, objects, symbolic values; and the program point where one is computed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability, choice
+from triton_doctor.static.variability.values.lattice import (
+    UNKNOWN,
+    AbstractNumber,
+    Variability,
+    choice,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from triton_doctor.static.python.function import Function
-    from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.python.module import Class
+    from triton_doctor.static.python.function import BranchArm, Function
+    from triton_doctor.static.python.ir import Call, Expr
+    from triton_doctor.static.python.module import Class, Module
     from triton_doctor.static.variability.values.dims import Origin
-    from triton_doctor.static.variability.values.program_point import ProgramPoint
-    from triton_doctor.static.variability.values.trace import Note
+    from triton_doctor.static.variability.values.lattice import Note
 
 
 class SymbolicValue(NamedTuple):
@@ -295,3 +299,49 @@ def _in_another_layout(symbol: SymbolicValue, options: list[Value]) -> int | Non
         ):
             return at
     return None
+
+
+# After every event of a function.
+END = 1 << 30
+
+
+# Not frozen: every followed call creates some, and construction of a frozen one takes three times as long.
+@dataclass(slots=True, eq=False)
+class CallFrame:
+    """A function, entered from a call with `arguments`, or from unknown callers (None).
+
+    An argument is a value, or a promise of one; `call` passes them, if it is known. `depth` counts the calls followed
+    so far, inwards and outwards. `values` caches the values of names and calls, `parts` those of other expressions,
+    together with the expression, and `truths` those of tests, by branch.
+    """
+
+    module: Module
+    function: Function
+    arguments: Mapping[str, Value | Lazy] | None = None
+    depth: int = 0
+    call: Call | None = None
+    truths: dict[int, bool | None] | None = None
+    values: dict[tuple[object, ...], Value] = field(default_factory=dict)
+    parts: dict[tuple[object, ...], tuple[Expr, Value]] = field(default_factory=dict)
+
+
+class ProgramPoint(NamedTuple):
+    """A point in a frame: after the event `order`, inside `arms`.
+
+    `local` are the names of a lambda or comprehension. `line` is that of the statement.
+    """
+
+    frame: CallFrame
+    order: int
+    arms: tuple[BranchArm, ...] = ()
+    local: Mapping[str, Value] | None = None
+    line: int = 0
+
+    def binding(self, local: Mapping[str, Value]) -> ProgramPoint:
+        """Return the same point with further local names."""
+        return self._replace(local={**(self.local or {}), **local})
+
+
+def end_of(frame: CallFrame, line: int = 0) -> ProgramPoint:
+    """Return the point after all statements of a function, for an expression on `line`."""
+    return ProgramPoint(frame, END, line=line)

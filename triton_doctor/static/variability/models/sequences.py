@@ -1,0 +1,264 @@
+"""Lists that are built up, reductions over sequences, `range(n)`, and calls with several results."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.static.python.ir import (
+    Attr,
+    BinaryOp,
+    Call,
+    Comprehension,
+    ComprehensionLoop,
+    Const,
+    Expr,
+    IterItem,
+    Lambda,
+    Name,
+    TupleExpr,
+    Unpacked,
+    every_part,
+    final_name,
+)
+from triton_doctor.static.variability.models.host_tensors import item_store_pattern
+from triton_doctor.static.variability.models.indexing import element
+from triton_doctor.static.variability.models.origins import from_data
+from triton_doctor.static.variability.models.torch_results import combined
+from triton_doctor.static.variability.values import tensors
+from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.lattice import (
+    HANDFUL,
+    UNKNOWN,
+    AbstractNumber,
+    Variability,
+    join,
+)
+from triton_doctor.static.variability.values.tensors import ONE, whole_number
+from triton_doctor.static.variability.values.values import (
+    ListValue,
+    ProgramPoint,
+    Shape,
+    SymbolicValue,
+    Tensor,
+    TupleValue,
+    Value,
+    either,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from triton_doctor.static.python.function import (
+        Binding,
+        BranchArm,
+        CallSite,
+        Function,
+    )
+    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.values import CallFrame
+
+_ADDING = frozenset({"append", "extend"})
+_LEAVING = frozenset({"copy", "index", "count", "sort", "reverse"})
+
+
+def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNumber]) -> AbstractNumber:
+    """Return the length that `count`, the sum or product, computes from `lengths`."""
+    if len(lengths) == 1:
+        return lengths[0]
+    known = [one.literal for one in lengths if isinstance(one.literal, int)]
+    if len(known) == len(lengths):
+        return whole_number(count(known))
+    most = [one.high for one in lengths if one.high is not None]
+    return join(lengths)._replace(literal=..., high=count(most) if len(most) == len(lengths) else None)
+
+
+def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:
+    """Return the items of the lists, one after the other."""
+    tuples = [one for one in parts if isinstance(one, TupleValue)]
+    if len(tuples) == len(parts):
+        items = [partial(one.at, position) for one in tuples for position in range(one.count)]
+        return TupleValue(items, is_open=any(one.open for one in tuples))
+    parts = [one for one in parts if not isinstance(one, TupleValue) or one.count or one.open]
+    lengths = [interpreter.length(one, frame) for one in parts]
+    return ListValue(either([element(interpreter, one, frame) for one in parts]), counted(sum, lengths))
+
+
+def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value | None:
+    """Return the list created by `binding` at `point`, with the items added later; None if unknown."""
+    frame, name = point.frame, binding.name
+    match binding.value:
+        case BinaryOp("+", (Name(grown), _)) if grown == name and _comes_round(binding, frame.function):
+            value = interpreter.value(binding.value, point)
+            is_list = isinstance(value, TupleValue | ListValue)
+            return ListValue(element(interpreter, value, frame), UNKNOWN) if is_list else value
+        case TupleExpr() | Call(Name("list"), (), ()):
+            sites = _sites(frame.function, name)
+        case _:
+            return None
+    if not sites:
+        return None
+    made = interpreter.value(binding.value, point) if isinstance(binding.value, TupleExpr) else TupleValue(())
+    whole = concatenate(interpreter, [made, *[_added(interpreter, site, binding, frame) for site in sites]], frame)
+    if len(sites) > 1 and len(frame.function.bindings[name]) > 1:
+        return ListValue(element(interpreter, whole, frame), UNKNOWN)  # the order of additions is not known
+    return whole
+
+
+def _comes_round(binding: Binding, function: Function) -> bool:
+    """Return whether a loop returns to `binding` without an earlier assignment of the same name."""
+    others = [one.arms for one in function.bindings[binding.name] if one is not binding]
+    return any(arm.loop and not any(arm in arms for arms in others) for arm in binding.arms)
+
+
+def _sites(function: Function, name: str) -> Sequence[CallSite]:
+    """Return the calls that add to the list `name`; empty if a method changes it otherwise."""
+    found = []
+    for site in function.calls:
+        match site.call.func:
+            case Attr(Name(base), method) if base == name:
+                if method in _ADDING and len(site.call.args) == 1:
+                    found.append(site)
+                elif method not in _LEAVING:
+                    return ()
+            case _:
+                pass
+    return found
+
+
+def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: CallFrame) -> TupleValue | ListValue:
+    """Return what the call at `site` adds to the list of `binding`, in all turns of the loops around it."""
+    (arg,) = site.call.args
+    point = ProgramPoint(frame, site.order, site.arms, line=site.line)
+    assert isinstance(site.call.func, Attr)
+    extends = site.call.func.name == "extend"
+    # An added item may be reassigned later: then nothing is known of it.
+    is_set = any(
+        isinstance(one, Name) and frame.function.matches(item_store_pattern(one.id)) for one in every_part(arg)
+    )
+    value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
+    length = interpreter.length(value, frame) if extends else ONE
+    if extends:
+        value = UNKNOWN if is_set else element(interpreter, value, frame)
+    inner = [arm for arm in site.arms if arm not in binding.arms]
+    if not inner and not extends:
+        return TupleValue([value])
+    turns = _turns(interpreter, inner, frame)
+    return ListValue(value, UNKNOWN if turns is None else counted(prod, [*turns, *([length] if extends else [])]))
+
+
+def _turns(interpreter: Interpreter, arms: Sequence[BranchArm], frame: CallFrame) -> Sequence[AbstractNumber] | None:
+    """Return the number of turns of each of the loops `arms`; None if something else decides."""
+    lengths: dict[BranchArm, AbstractNumber] = {}
+    for bound in (one for every in frame.function.bindings.values() for one in every):
+        match bound.value:
+            case IterItem(source) | Unpacked(IterItem(source)) if bound.arms and bound.arms[-1] in arms:
+                value = interpreter.value(source, ProgramPoint(frame, bound.order, bound.arms))
+                lengths[bound.arms[-1]] = interpreter.length(value, frame)
+            case _:
+                pass
+    return list(lengths.values()) if len(lengths) == len(arms) and all(arm.loop for arm in arms) else None
+
+
+def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
+    """Return the product of all items of `value`."""
+    match value:
+        case Shape(of):
+            return interpreter.numel(of, point.frame)
+        case TupleValue(items, False):
+            parts = [interpreter.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
+            return tensors.product([interpreter.as_number(one, point.frame) for one in parts])
+        case ListValue(one, length):
+            return join([interpreter.as_number(one, point.frame), length])._replace(size=None, literal=...)
+        case _:
+            return UNKNOWN
+
+
+def multiplies(function: Expr) -> bool:
+    """Return whether it is `operator.mul` or `lambda a, b: a * b`."""
+    match function:
+        case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
+            return {one, other} == {left, right}
+        case _:
+            return final_name(function) == "mul"
+
+
+def summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
+    """Return the sum of all items of `value`."""
+    match value:
+        case TupleValue(items, _):
+            return join([interpreter.as_number(one, point.frame) for one in items])
+        case ListValue(one, length):
+            return join([interpreter.as_number(one, point.frame), length])
+        case SymbolicValue():
+            one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
+            return UNKNOWN.with_integrality(is_integer=one.is_integer)
+        case _:
+            return UNKNOWN
+
+
+def number_range(bounds: list[AbstractNumber]) -> ListValue:
+    """Return `range(...)`: as many items as its bounds say, which change as often as these."""
+    joined = join(bounds)
+    if len(bounds) == 3 and bounds[2].literal is ...:
+        # A range in steps of a launch's maximum rarely has more than one item.
+        return ListValue(item=UNKNOWN._replace(is_integer=True, trail=joined.trail), length=joined)
+    if joined.kind is Variability.FIXED:
+        first, last = (0, bounds[0].literal) if len(bounds) == 1 else (bounds[0].literal, bounds[1].literal)
+        step = bounds[2].literal if len(bounds) == 3 else 1
+        if isinstance(first, int) and isinstance(last, int):
+            kind = Variability.FEW if last - first <= HANDFUL else Variability.PER_CALL
+            item = AbstractNumber(kind=kind, low=first, high=max(last - 1, first), is_integer=True)
+            length = whole_number(max(-((first - last) // step), 0)) if isinstance(step, int) and step else joined
+            return ListValue(item=item, length=length)
+    item = joined._replace(literal=..., size=None, low=None, high=None, is_integer=True, literals=())
+    return ListValue(item=item, length=joined)
+
+
+SEVERAL = frozenset({"divmod", "map", "product", "broadcast_tensors", "where"})
+_NUMBERS = frozenset({"int", "float"})
+# The item that `map` passes to a function; not a valid name in a program.
+_MAPPED = Name("<item>")
+
+
+def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value | None:
+    """Return the results of a function called `name`, one of SEVERAL; None if unknown."""
+    match name, call.args:
+        case "divmod", (over, under):
+            numbers = [interpreter.number(over, point), interpreter.number(under, point)]
+            return TupleValue([apply("//", numbers), apply("%", numbers)])
+        case "map", (Name(function), items) if function in _NUMBERS:
+            return interpreter.value(items, point)
+        case "map", (Lambda((_,) as names, body), items):
+            return interpreter.value(Comprehension(body, (ComprehensionLoop(names, items, False),)), point)
+        case "map", (Name() | Attr() as function, items):
+            body = Call(function, (_MAPPED,), ())
+            return interpreter.value(Comprehension(body, (ComprehensionLoop((_MAPPED.id,), items, False),)), point)
+        case "product", sources if not call.keywords:
+            values = [interpreter.value(source, point) for source in sources]
+            parts = [element(interpreter, value, point.frame) for value in values]
+            return ListValue(TupleValue(parts), counted(prod, [interpreter.length(one, point.frame) for one in values]))
+        case "broadcast_tensors", args:
+            tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
+            return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
+        case "where", (condition,):  # a tensor of positions for each axis, as `nonzero` returns
+            return ListValue(item=_found(condition, name, point), length=UNKNOWN)
+        case _:
+            return None
+
+
+def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
+    """Return the tensors that `nonzero` or `unique` returns if asked for several; None if it returns one."""
+    asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
+    one = _found(base, name, point)
+    if name == "nonzero" and "as_tuple" in asked:
+        return ListValue(item=one, length=UNKNOWN)
+    if name == "unique" and any(key.startswith("return_") for key in asked):
+        return TupleValue([one] * (1 + sum(key.startswith("return_") for key in asked)))
+    return None
+
+
+def _found(base: Expr, name: str, point: ProgramPoint) -> Tensor:
+    """Return a tensor with as many items as `name` finds in the data of `base`."""
+    return Tensor(front=(from_data(base, name, point),), contiguous=True)
