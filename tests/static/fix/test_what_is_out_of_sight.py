@@ -372,6 +372,7 @@ def test_prose_and_other_definitions_withhold_no_fix(fixed: Fix, name: str, text
         ("import ops\ng = getattr(ops, kind + 'ale')\n", 0),
         ("import ops\ng = getattr(ops, 'sc' + 'ale')\n", 0),
         ("import ops\ng = {1: getattr(ops, 'sc' + 'ale')}\n", 0),
+        ("import ops\ng = {1: getattr(ops, '%sale' % 'sc')}\n", 0),
         ("import ops\ng = getattr(ops, f'other{kind}')\n", 1),
         ("from ops import f\nlabel = f'sc{kind}'\n", 1),
         ("import config\ng = getattr(config, f'sc{kind}')\n", 1),

@@ -173,7 +173,7 @@ class Function:
         return min(step.positions.lineno or 0 for step in map(self._steps.__getitem__, loop) if step.positions)
 
     def _loops(self, place: int) -> Iterator[frozenset[int]]:
-        """Give the loops around `place`, the innermost first."""
+        """Yield the loops around `place`, the innermost first."""
         found: list[frozenset[int]] = []
         within = self._alive
         while place in within:
@@ -268,7 +268,7 @@ class Function:
         return bool(self._writes[n]) or self._steps[n].opcode in JUMPS or name in ENDINGS
 
     def _idle(self, loop: frozenset[int], frame: FrameType) -> Iterator[int]:
-        """Give what ends no loop: tests of a clock, and a `for` over itertools.count() or cycle()."""
+        """Yield what ends no loop: tests of a clock, and a `for` over itertools.count() or cycle()."""
         for n in loop:
             values: list[Any] = [None]
             for step in self._steps[self._segment(n).start : n]:

@@ -121,7 +121,7 @@ class Overlay:
         replace_everywhere([(after, before) for before, after in self._replaced])
 
     def find(self, path: Any, dir_fd: int | None = None, follow: bool = True) -> Spot:
-        """What the program means by `path`; a link at its end is followed if `follow`."""
+        """Resolve `path` as the program means it; a link at its end is followed if `follow`."""
         text = os.fsdecode(path)
         parts = text.split("/")[::-1]
         if not text.startswith("/"):
@@ -151,7 +151,7 @@ class Overlay:
         return Spot(path, logical or "/", location or "/", is_ours=is_ours, is_moved=is_moved and bool(text))
 
     def open(self, path: Any, flags: int, mode: int = 0o666, *, dir_fd: int | None = None) -> int:
-        """As `os.open`; also the opener of each file that Python opens by its name, which keeps that."""
+        """Open `path` as `os.open` does; also the opener of each file that Python opens by its name."""
         spot = self.find(path, dir_fd, not flags & os.O_NOFOLLOW)
         is_new = bool(flags & os.O_CREAT) and not spot.mode
         if is_new or (flags & OPENS_TO_WRITE and not flags & os.O_EXCL):
@@ -258,7 +258,7 @@ class Overlay:
         return _FolderScan(folder, self._os_listdir(folder))
 
     def _diverted_in(self, folder: Spot) -> Iterator[tuple[str, str]]:
-        """The names in `folder` that were diverted by themselves, and where they are."""
+        """Yield the names in `folder` that were diverted by themselves, and where they are."""
         with contextlib.suppress(OSError):
             for name in posix.listdir(f"{self.folder}/{AT}{folder.logical}"):
                 if place := self._read(AT, f"{folder.logical}/{name}"):
@@ -329,7 +329,7 @@ class Overlay:
     _os_replace = _os_rename
 
     def _move_marks(self, source: str, target: str) -> None:
-        """What is diverted below `source` is below `target` now, and what was below that is gone."""
+        """Move what is diverted below `source` to `target`, in place of what was diverted below that."""
         before, after = f"{self.folder}/{AT}{source}", f"{self.folder}/{AT}{target}"
         shutil.rmtree(after, ignore_errors=True)
         if os.path.lexists(before):
@@ -406,7 +406,7 @@ class _FolderScan(contextlib.ExitStack):
 
 
 def locate(path: Any, *, to_write: bool = False) -> Any:
-    """Where compiled code is to open `path`, if that is a path, of what the program means by it."""
+    """Return where compiled code finds what the program means by `path`; what is no path as it is."""
     if _current is None or not isinstance(path, str | bytes | os.PathLike):
         return path
     spot = _current.find(path)
@@ -456,7 +456,7 @@ def divert_writes(writes: str) -> Iterator[None]:
 
 
 def tell_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
-    """What the marks in `folder` say, in a line each; files in the folders `ours` are not the program's."""
+    """Describe the marks in `folder`, in a line each; files in the folders `ours` are not the program's."""
     kept, written = dict(_marked(folder, KEPT)), [path for path, _ in _marked(folder, OPENED)]
     written = [path for path in written if os.path.isfile(path) or os.path.isdir(path)]
     without = (folder, *ours, *(f"{path}/" for path in kept))
@@ -467,7 +467,7 @@ def tell_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def _marked(folder: str, tree: str) -> Iterator[tuple[str, str]]:
-    """The outermost paths with a mark in `tree`, and what it says."""
+    """Yield the outermost paths with a mark in `tree`, and its text."""
     start = f"{folder}/{tree}"
     for place, inside, _ in os.walk(start):
         inside.sort()

@@ -12,13 +12,16 @@ import tokenize
 import unicodedata
 from collections import defaultdict
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.module import Import
 from triton_doctor.static.python.pieces import parse
 from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.static.sources.spellings import word_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # A docstring with one of these holds code: doctests, fences, blocks of reStructuredText.
 _HOLDS_CODE = re.compile(r">>>|```|~~~|::")
@@ -127,7 +130,7 @@ class Bindings:
         first, *rest = dotted.split(".")
         if first in self._declared or not all(map(str.isidentifier, (first, *rest))):
             return Occurrence(Kind.USE, span.end_line, start)
-        bound: Mapping[Scope, object] = self._bindings.get(first, {})
+        bound: Mapping[Scope, list[Import | None]] = self._bindings.get(first, {})
         # The body of a class may read a name of the scope around it before it binds its own: that one is taken.
         while scope and (scope not in bound or isinstance(scope[-1], ast.ClassDef)):
             scope = scope[:-1]

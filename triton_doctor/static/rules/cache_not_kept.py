@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.static.rules.registry import Rule
-from triton_doctor.static.variability.queries.interpreter_mode import CODE_KINDS
+from triton_doctor.static.variability.queries.timed_regions import CODE_KINDS
 from triton_doctor.variables import CACHE_FOLDERS, TAKES_EMPTY, parse_version
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ _BETWEEN, _IN_LIST = (
     for more in ("()", "(),")
 )
 _NESTED = re.compile(r"""\{\s*(['"])(\w*)\1\s*\}""")
-_PLACEHOLDER = re.compile(r"\{[^{}\n]*\}|%(?:\(\w+\))?[-0-9]*[sdr]")
+_FIELD, _CONVERSION = re.compile(r"\{[^{}\n]*\}"), re.compile(r"%(?:\(\w+\))?[-0-9]*[sdr]")
 _BEFORE = re.compile(r"""(?<=[\w)\]])\s*\+\s*[rRfF]?(['"])""")
 _AFTER = re.compile(r"""(['"])\s*\+\s*(?=[\w(])""")
 _LITERAL = re.compile(r"""(['"])((?:(?!\1)[^\\\n]|\\.)*)\1""")
@@ -57,7 +57,8 @@ def _computed_words(data: bytes) -> frozenset[str]:
     """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
     text = _normal(_without_escapes(data) or data)
     found = set(_words_in_literals(_NESTED.sub(r"\2", text)) - _words_in_literals(text))
-    for form in (text, _PLACEHOLDER.sub("\0", text)):  # a placeholder in a literal looks like a display of a dict
+    converted = _CONVERSION.sub("\0", text)
+    for form in (text, converted, _FIELD.sub("\0", converted)):  # a field in a literal looks like a display of a dict
         written = _words_in_literals(form.replace("\0", " "))
         for between in (_BETWEEN, _IN_LIST):
             joined = _AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", between.sub("", form)))

@@ -114,7 +114,7 @@ def may_look_up(data: bytes, name: str, lookers: tuple[str, ...], module: str = 
     `module` is the name of the module with that text. The first of `lookers` is the module of the kernel.
     """
     home, *others = lookers
-    is_near = module in lookers or any(holds_word(data, one) for one in others)
+    is_near = module in lookers or any(holds_word(data, other) for other in others)
     return (is_near or (looks_up(data) and holds_word(data, home))) and may_compute(data, name)
 
 

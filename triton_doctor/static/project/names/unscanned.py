@@ -111,7 +111,9 @@ class OtherFiles:
                 yield from (path.as_posix() for path in listed)
                 continue
             if not is_repository:
-                yield from (one.path for one in _entries(top.parent.as_posix()) if one.name.endswith((".py", SUFFIX)))
+                yield from (
+                    each.path for each in _entries(top.parent.as_posix()) if each.name.endswith((".py", SUFFIX))
+                )
             yield from self._walk(top)
 
     def _walk(self, top: Path) -> Iterator[str]:
@@ -139,9 +141,9 @@ def _has_in_code(path: str, data: bytes, name: str) -> bool:
         return True
     try:
         return any(
-            one.kind is Kind.OTHER
-            or (one.kind is Kind.USE and (not one.bindings or any(one.bindings) or one.dotted != name))
-            for one in find_occurrences(data, name)
+            found.kind is Kind.OTHER
+            or (found.kind is Kind.USE and (not found.bindings or any(found.bindings) or found.dotted != name))
+            for found in find_occurrences(data, name)
         )
     except UNPARSABLE:
         return True
@@ -156,7 +158,7 @@ def _top_of(project: Path) -> tuple[Path, bool]:
 
     Outside a repository this is the project itself. Of what lies beside it, only Python files are searched.
     """
-    repository = next((one for one in (project, *project.parents) if (one / ".git").exists()), None)
+    repository = next((each for each in (project, *project.parents) if (each / ".git").exists()), None)
     if repository is not None and (repository == project or repository != Path.home()):
         return repository, True
     return project, False
