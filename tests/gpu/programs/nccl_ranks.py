@@ -130,7 +130,8 @@ def main():
     parser.add_argument("--times", type=Path)
     arguments = parser.parse_args()
     if arguments.mode == "devices":
-        return launch_on_devices()
+        launch_on_devices()
+        return
     rank = int(os.environ.get("RANK", "0"))
     device = torch.device(arguments.device or f"cuda:{os.environ.get('LOCAL_RANK', '0')}")
     if device.type == "cuda":
@@ -139,7 +140,8 @@ def main():
         source = torch.ones(BLOCK, device=device)
         began = time.perf_counter()
         slow_kernel[(1,)](source, torch.empty_like(source), UNROLL=arguments.unroll, BLOCK=BLOCK)
-        return print(f"compiled in {time.perf_counter() - began:.3f} s", flush=True)
+        print(f"compiled in {time.perf_counter() - began:.3f} s", flush=True)
+        return
     timeout = datetime.timedelta(seconds=arguments.timeout_s)
     dist.init_process_group(arguments.backend, timeout=timeout)
     train(arguments, rank, device)
