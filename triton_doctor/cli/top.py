@@ -56,10 +56,11 @@ def top(
 def read_states(named: list[str]) -> list[ProcessState]:
     """The states of the processes and folders that are `named`, all of this user for none, worst first."""
     from triton_doctor.errors import DoctorError, reason_of
+    from triton_doctor.runtime.live.samples import find_waits
     from triton_doctor.runtime.live.states import SUFFIX, gather_states, read_nodes, sort_states
 
     if not named:
-        return gather_states()
+        return find_waits(gather_states())
     pids = {int(word) for word in named if word.isdecimal()}
     states = gather_states(pids=pids) if pids else []
     for word in named:
@@ -74,7 +75,7 @@ def read_states(named: list[str]) -> list[ProcessState]:
             states += read_nodes(folder)
         except OSError as error:
             raise DoctorError(f"cannot read {word}: {reason_of(error)}", hint="name a folder, or a process") from error
-    return sort_states(states)
+    return find_waits(sort_states(states))
 
 
 def show_once(states: list[ProcessState]) -> None:

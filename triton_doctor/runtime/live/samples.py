@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.live.folder import namespace
 from triton_doctor.runtime.live.process_table import ProcessTable
-from triton_doctor.runtime.live.stacks import find_place, read_activity, read_stacks
-from triton_doctor.runtime.live.states import ToolProcess, gather_states, read_tool
+from triton_doctor.runtime.live.stacks import find_collective, find_place, read_activity, read_stacks
+from triton_doctor.runtime.live.states import RUNNING, ToolProcess, gather_states, read_tool
+from triton_doctor.runtime.live.wording import LAUNCHING_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from triton_doctor.runtime.live.stacks import StackFrame, ThreadActivity, ThreadStack
     from triton_doctor.runtime.live.states import ProcessState
+
+
+# Of torch's watchdog of NCCL (torch 2.13 ProcessGroupNCCL.hpp), in seconds; read from the process that waits.
+HEARTBEAT = b"TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +70,29 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
         tool=read_tool(pid, table),
         watched=next((state for state in gather_states(pids={pid}) if state.pid == pid), None),
     )
+
+
+def find_waits(states: Iterable[ProcessState]) -> list[ProcessState]:
+    """Add to each idle rank of this machine the collective that it waits in, where its stack can be read."""
+    return [_find_wait(state) if _is_idle(state) else state for state in states]
+
+
+def _is_idle(state: ProcessState) -> bool:
+    is_here = state.host == socket.gethostname() and state.namespace == namespace()
+    idle_s = time.time() - state.launched_at_ns / 1e9
+    is_rank = state.rank is not None and state.health == RUNNING
+    return is_here and is_rank and state.launched_at_ns > 0 and not state.activities and idle_s >= LAUNCHING_S
+
+
+def _find_wait(state: ProcessState) -> ProcessState:
+    try:
+        collective = find_collective(read_stacks(state.pid))
+        variables = Path(f"/proc/{state.pid}/environ").read_bytes().split(b"\0")
+    except (DoctorError, OSError):
+        return state
+    found = [value for name, _, value in (one.partition(b"=") for one in variables) if name == HEARTBEAT]
+    limit = float(found[0]) if found and found[0].isdigit() else None
+    return replace(state, collective=collective, heartbeat_s=limit)
 
 
 def _command(pid: int) -> str:

@@ -15,11 +15,14 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.runtime.live.activity import BUILDING, COMPILING, LOADING, TUNING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 INSTALL = "pip install 'triton-doctor[attach]'"
 READ_S = 30.0
@@ -36,6 +39,9 @@ PLACES = {
     ("triton/runtime/build.py", "compile_module_from_src"): BUILDING,
     ("triton/runtime/autotuner.py", "_bench"): TUNING,
 }
+# Where torch has its collectives (torch 2.13), and what else is there: groups, and messages between two ranks.
+COLLECTIVES = "torch/distributed/distributed_c10d.py"
+NO_COLLECTIVE = re.compile(r"group|^i?(send|recv)(_object_list)?$|^batch_|^<")
 # Where packages are installed, and the standard library.
 LIBRARIES = re.compile(r"-packages/(triton|torch|triton_doctor)/|/lib/python3\.\d+t?/(?!(site|dist)-packages/)|^<")
 OURS = str(Path(__file__).parents[2]) + os.sep
@@ -157,6 +163,16 @@ def read_activity(stack: ThreadStack, pid: int) -> ThreadActivity | None:
 def find_place(stack: ThreadStack) -> StackFrame | None:
     """The innermost frame of `stack` that is the program's own; the innermost of all where none is."""
     return next(filter(_is_users, stack.frames), stack.frames[0] if stack.frames else None)
+
+
+def find_collective(stacks: Iterable[ThreadStack]) -> str:
+    """Return the collective of torch.distributed that a thread of `stacks` is in; empty where none is."""
+    for stack in stacks:
+        inside = [frame.function for frame in stack.frames if frame.path.endswith(COLLECTIVES)]
+        # The outermost is what the program called: `barrier` may call another.
+        if inside and NO_COLLECTIVE.search(inside[-1]) is None:
+            return inside[-1]
+    return ""
 
 
 def _place(frame: StackFrame) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A launch so long ago is one of now: they are counted a few times in a second.
 LAUNCHING_S = 2.0
+# A rank that has waited for this share of a watchdog's limit is near it.
+NEAR = 0.75
 # A compiler that has run for so long, and computed for less than this part of it, computes nothing.
 STUCK_S, STUCK_SHARE = 5.0, 0.02
 # From so long an activity is told as it goes on.
@@ -93,7 +95,14 @@ def tell_launches(state: ProcessState, now_ns: int) -> str:
     if not state.launched_at_ns:
         return "no launch yet"
     ago = (now_ns - state.launched_at_ns) / 1e9
-    return "launching" if ago < LAUNCHING_S else f"nothing launched for {seconds(ago)}"
+    if ago < LAUNCHING_S:
+        return "launching"
+    idle = f"nothing launched for {seconds(ago)}"
+    if not state.collective:
+        return idle
+    limit = state.heartbeat_s
+    near = f", near TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC={limit:g}" if limit and ago >= NEAR * limit else ""
+    return f"waiting in a collective (`{state.collective}`), {idle}{near}"
 
 
 def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, float]) -> Iterator[str]:

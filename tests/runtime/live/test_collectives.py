@@ -1,0 +1,91 @@
+"""A rank that waits for others in a collective of torch.distributed, by its stack."""
+
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.runtime.live.test_attach import require_sight
+from triton_doctor.runtime.live.folder import namespace
+from triton_doctor.runtime.live.samples import find_waits
+from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_collective, read_stacks
+from triton_doctor.runtime.live.states import ProcessState
+from triton_doctor.runtime.live.wording import tell_state
+
+AT_MOST_S = 60
+LIMIT = "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"
+PROGRAM = """
+import sys, torch, torch.distributed as dist
+rank = int(sys.argv[1])
+dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=2)
+if rank == 1:
+    sys.stdin.read()
+dist.all_reduce(torch.ones(1))
+"""
+WAITING = ProcessState(pid=7, host="a", at_ns=0, rank=0, launches=3, launched_at_ns=1, collective="all_reduce")
+
+
+def stack_of(*functions: str) -> ThreadStack:
+    path = "/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py"
+    frames = (StackFrame(function=name, path=path, line=1, values={}) for name in functions)
+    return ThreadStack(thread=1, name="MainThread", frames=tuple(frames))
+
+
+@pytest.mark.parametrize(
+    ("functions", "found"),
+    [
+        (("all_reduce",), "all_reduce"),
+        (("all_reduce", "barrier"), "barrier"),
+        (("_store_based_barrier", "init_process_group"), ""),
+        (("new_group",), ""),
+        (("recv",), ""),
+        ((), ""),
+    ],
+)
+def test_collective_is_what_the_program_called_and_neither_a_group_nor_a_message(functions, found):
+    assert find_collective([stack_of(*functions)]) == found
+
+
+@pytest.mark.parametrize(
+    ("limit", "after_s", "words"),
+    [
+        (None, 30, "waiting in a collective (`all_reduce`), nothing launched for 30 s"),
+        (40.0, 29, "waiting in a collective (`all_reduce`), nothing launched for 29 s"),
+        (
+            40.0,
+            31,
+            f"waiting in a collective (`all_reduce`), nothing launched for 31 s, near {LIMIT}=40",
+        ),
+    ],
+)
+def test_waiting_rank_is_near_a_limit_from_three_quarters_of_it(limit, after_s, words):
+    assert tell_state(replace(WAITING, heartbeat_s=limit), after_s * 10**9 + 1) == words
+
+
+def test_idle_rank_is_seen_waiting_in_all_reduce_until_the_other_arrives(runner, tmp_path):
+    environment = runner().environment | {LIMIT: "25"}
+    command = (sys.executable, "-c", PROGRAM)
+    ranks = [
+        subprocess.Popen([*command, str(rank), str(tmp_path / "store")], stdin=subprocess.PIPE, env=environment)
+        for rank in (0, 1)
+    ]
+    try:
+        require_sight(ranks[0].pid)
+        deadline = time.monotonic() + AT_MOST_S
+        while find_collective(read_stacks(ranks[0].pid)) != "all_reduce":
+            assert time.monotonic() < deadline
+            assert ranks[0].poll() is None
+        idle = replace(WAITING, pid=ranks[0].pid, host=socket.gethostname(), namespace=namespace())
+        (waiting,) = find_waits([replace(idle, collective="")])
+        (launching,) = find_waits([replace(idle, collective="", launched_at_ns=time.time_ns())])
+        ranks[1].communicate(timeout=AT_MOST_S)
+
+        assert (waiting.collective, waiting.heartbeat_s) == ("all_reduce", 25.0)
+        assert launching.collective == ""
+        assert [rank.wait(AT_MOST_S) for rank in ranks] == [0, 0]
+    finally:
+        for rank in ranks:
+            rank.kill()
