@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 Other = TypeVar("Other")
 
 # Depth of calls. A size passes through few functions between its source and a kernel; each level multiplies the work.
-MOST_DEPTH = 5
+MOST_DEPTH = 4
 # Callers of a function. So many show how often an argument changes; helpers with hundreds of callers are not followed
 # further.
 MOST_CALLERS = 16

@@ -93,10 +93,8 @@ def argument_value(interpreter: Interpreter, param: HostParam, frame: CallFrame)
     weight = names_weight(param.name) and not (names_parameter(param.name) and are_axes_of_activation(names))
     weight = weight or are_axes_of_weight(names) or _takes_weights(function)
     path = function.path
-    hints = {**interpreter.hints.get((path, function.qualname, param.name), {})}
-    for position in beside_heads(names):
-        beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
-        hints[position] = hints.get(position, frozenset()) | beside
+    beside = apply_hints(AxisContext(is_beside_heads=True), path, function.line)
+    hints = dict.fromkeys(beside_heads(names), beside)
     note = partial(note_of_argument, interpreter.project, function, param.name)
     root = Origin(
         path, function.qualname, param.name, function.line, len(names) or None, weight, hints=hints, read_note=note
@@ -171,7 +169,7 @@ def _with_integer_default(function: Function) -> Mapping[str, HostParam]:
 def _is_from_outside(interpreter: Interpreter, function: Function, name: str) -> bool:
     """Return whether nothing in the project calls `function`, and it has no default for `name`."""
     param = function.param(name)
-    if param is None or param.default is not None or not interpreter.follows_callers:
+    if param is None or param.default is not None:
         return False
     return not interpreter.caller_arguments.called(function)
 

@@ -65,7 +65,7 @@ def rest(
 def resolve_through_callers(interpreter: Interpreter, own: AbstractNumber, frame: CallFrame) -> AbstractNumber:
     """Return a product of axes of arguments, resolved through callers if the function does not decide it."""
     size = own.size
-    if own.kind is not Variability.UNKNOWN or size is None or size.under or not interpreter.follows_callers:
+    if own.kind is not Variability.UNKNOWN or size is None or size.under:
         return own
     if len(size.over) == 1:
         return _prefer_callers(own, partial(_query_callers, interpreter, size.over[0], frame))

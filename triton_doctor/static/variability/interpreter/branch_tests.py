@@ -263,7 +263,7 @@ def _is_likely_passed(interpreter: Interpreter, param: HostParam, frame: CallFra
         if isinstance(passed, partial) and passed.func == interpreter.value:
             return _gives(interpreter, *passed.args)
         return False
-    if param.variadic or frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
+    if param.variadic or frame.depth >= MOST_DEPTH:
         return False
     key = ("likely passed", id(frame.function), param.name)
     ask = partial(_is_likely_passed_by_callers, interpreter, param, frame)
@@ -342,7 +342,7 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
         if isinstance(passed, partial) and passed.func == interpreter.value:
             return is_none_there(interpreter, *passed.args)
         return None
-    if frame.depth >= MOST_DEPTH or not interpreter.follows_callers:
+    if frame.depth >= MOST_DEPTH:
         return False if _is_told_apart(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
     ask = partial(_is_none_for_callers, interpreter, param, frame)

@@ -120,8 +120,6 @@ class CallerArguments:
         function = symbol.origin
         if function is None or frame.depth >= MOST_DEPTH or symbol.number.kind is not Variability.UNKNOWN:
             return None
-        if not self._interpreter.follows_callers:
-            return None
         key = (id(function), symbol.root.name, query, symbol.excluded_callers)
         answer, depth = self._answers.get(key, (None, MOST_DEPTH))
         if answer is None and frame.depth < depth:
@@ -369,7 +367,7 @@ def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tupl
     function = frame.function
     readable = readable_tests(function)
     decided = tuple([arm for arm in arms if arm.branch in readable]) if readable else ()
-    if not decided or not interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+    if not decided or frame.depth >= MOST_DEPTH:
         return NO_CALLERS
     key = ("kept out", id(function), decided)
     ask = partial(_find_excluded_callers, interpreter, frame, decided)

@@ -78,28 +78,17 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.module import Module
-    from triton_doctor.static.variability.values.dims import ArgumentHints
 
 
 class Interpreter:
     """Evaluates expressions of one project and caches the results.
 
-    `hints` are those on axes of arguments, by path, function and argument. With `follows_callers`, arguments of callers
-    and stores to objects are followed; with `follows_all_callers`, also callers without Triton.
+    With `follows_all_callers`, callers without Triton are followed too.
     """
 
-    def __init__(
-        self,
-        project: Project,
-        hints: ArgumentHints | None = None,
-        *,
-        follows_callers: bool = True,
-        follows_all_callers: bool = False,
-    ) -> None:
+    def __init__(self, project: Project, *, follows_all_callers: bool = False) -> None:
         """Start with empty caches."""
         self.project = project
-        self.hints: ArgumentHints = hints or {}
-        self.follows_callers = follows_callers
         self._asks_all = follows_all_callers
         self._frames: dict[tuple[int, int], CallFrame] = {}
         self._callees: dict[int, Function | AbstractNumber | None] = {}
@@ -107,7 +96,7 @@ class Interpreter:
         self.caller_arguments = CallerArguments(self)
         self.layouts = Layouts(self)
         self.checks = AxisChecks(self)
-        self.tests = BranchTests(self, follows_callers=follows_callers)
+        self.tests = BranchTests(self, follows_callers=True)
         self.own_tests = BranchTests(self, follows_callers=False)
 
     @cached_property
@@ -241,7 +230,7 @@ class Interpreter:
                 found = field(self, of, name, point.frame)
             case Context(forward):
                 found = saved(self, forward, name, point.frame)
-            case SymbolicValue(_, number, origin) if number.kind is Variability.UNKNOWN and self.follows_callers:
+            case SymbolicValue(_, number, origin) if number.kind is Variability.UNKNOWN:
                 found = registered(self, base, name, point)
                 if found is None and origin is not None and name not in OF_TENSORS:
                     found = self.caller_arguments.attribute(value, name, point.frame)

@@ -100,7 +100,7 @@ class KnownLiterals:
             if passed is not None:
                 return self._handed(passed, steps)
             return None if frame.call is None or passes_more(frame.call) else _default(param, frame.function)
-        if not self._follows_callers or not self._interpreter.follows_callers or frame.depth >= MOST_DEPTH:
+        if not self._follows_callers or frame.depth >= MOST_DEPTH:
             return None
         found = self._passed_by(self._interpreter.caller_arguments.called(frame.function), param, frame, steps)
         others = self._further_callers(frame) if found else None

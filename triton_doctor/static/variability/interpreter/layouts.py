@@ -76,7 +76,7 @@ class Layouts:
             case SymbolicValue(root, _, function):
                 if value.contiguous:
                     return True
-                if function is None or frame.depth >= MOST_DEPTH or not self._interpreter.follows_callers:
+                if function is None or frame.depth >= MOST_DEPTH:
                     return False
                 key = (id(function), root.name)
                 if key not in self._known:
@@ -97,12 +97,7 @@ class Layouts:
             case Union(options):
                 return any(self.is_turned(option, frame) for option in options)
             case SymbolicValue(root, _, function):
-                if (
-                    function is None
-                    or value.contiguous
-                    or frame.depth >= MOST_DEPTH
-                    or not self._interpreter.follows_callers
-                ):
+                if function is None or value.contiguous or frame.depth >= MOST_DEPTH:
                     return False
                 key = (id(function), root.name)
                 if key not in self._turned:

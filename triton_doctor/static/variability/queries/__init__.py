@@ -13,7 +13,7 @@ launch, with the kind PER_CALL and the use `read`.
 Files, in reading order:
 
 - `parameters`: the main query. `parameter_uses`: arguments by parameter, and their use.
-- `kernel_hints`: hints from launches and kernels; the shared `Interpreter`.
+- `kernel_hints`: hints from kernels and grids; the shared `Interpreter`.
 - `description`: values in words, and all of a kernel.
 - `derived_parameters`, `companions`: parameters that follow from others or vary with them, and the words for it.
 - `configs`: autotune keys and configs.

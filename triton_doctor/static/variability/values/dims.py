@@ -113,8 +113,6 @@ class RemainingDims(NamedTuple):
 
 
 DimFactor: TypeAlias = Dim | RemainingDims
-# Keyed by path, function and name of an argument, then by axis.
-ArgumentHints: TypeAlias = "Mapping[tuple[str, str, str], Mapping[int, frozenset[AppliedHint]]]"
 
 
 def axis(root: Origin, position: int) -> Dim:
