@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.report.recording.ranks import name_ranks, tell_ranks
+from triton_doctor.runtime.kernel_account import account_kernels
 from triton_doctor.runtime.program_event import StepEvent
 from triton_doctor.runtime.ranks_account import account_ranks
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, Event
+    from triton_doctor.runtime.ranks_account import RanksAccount
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 RANKS = FIXTURES / "runs" / "two_ranks.jsonl"
 WAITING = FIXTURES / "recordings" / "ranks" / "waiting_ranks.jsonl"
+NCCL = WAITING.parent
 BEGUN_NS = 10**18
 
 
@@ -156,3 +159,39 @@ def test_without_steps_the_time_in_which_one_rank_compiled_alone_is_told() -> No
 )
 def test_ranks_are_named_in_few_words(ranks: tuple[int, ...], name: str) -> None:
     assert name_ranks(ranks) == name
+
+
+# Seconds that rank 0 was in `all_reduce` by its own clock, in each step in which rank 1 alone compiled (2 H200, NCCL).
+MEASURED_S = {6: 0.19837, 9: 0.22376, 12: 0.22362, 15: 0.24179, 18: 0.23504, 21: 0.20543, 24: 0.16556}
+
+
+def ranks_of(name: str) -> RanksAccount:
+    files = sorted((NCCL / name).glob("*.jsonl"))
+    account = account_ranks([recording for file in files for recording in Recording.read_each(file)])
+    assert account is not None
+    return account
+
+
+def test_waits_in_collectives_of_nccl_are_those_that_the_program_measured() -> None:
+    account = ranks_of("nccl_train")
+
+    waited = {step.number: step.waited_us / 1e6 for step in account.steps if step.compiling == 1}
+
+    assert waited.keys() == MEASURED_S.keys()
+    assert all(waited[step] == pytest.approx(seconds, rel=0.1) for step, seconds in MEASURED_S.items())
+    assert not [line for line in tell_ranks(account) if "slowest" in line]
+
+
+def test_a_minute_of_compiling_on_one_rank_is_a_minute_of_waiting_on_the_other() -> None:
+    lines = list(tell_ranks(ranks_of("nccl_slow")))
+
+    assert "step 4: rank 0 waited 72.32 s for rank 1, which compiled, loaded or tuned for 72.31 s" in lines
+
+
+def test_second_device_of_a_process_takes_what_the_first_compiled() -> None:
+    kernels = account_kernels(list(Recording.read_each(NCCL / "nccl_devices" / "process.jsonl")))
+
+    (kernel,) = kernels
+    assert {cause.code for cause in kernel.causes} == {"TRD701", "TRD709"}
+    assert kernel.compiled == 1
+    assert kernel.from_disk == 1

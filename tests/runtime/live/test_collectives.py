@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.live.test_attach import require_sight
 from triton_doctor.runtime.live.folder import namespace
 from triton_doctor.runtime.live.samples import find_waits
-from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_collective, read_stacks
+from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_wait, read_stacks
 from triton_doctor.runtime.live.states import ProcessState
 from triton_doctor.runtime.live.wording import tell_state
 
@@ -25,7 +25,8 @@ if rank == 1:
     sys.stdin.read()
 dist.all_reduce(torch.ones(1))
 """
-WAITING = ProcessState(pid=7, host="a", at_ns=0, rank=0, launches=3, launched_at_ns=1, collective="all_reduce")
+IN_COLLECTIVE = "in a collective (`all_reduce`)"
+WAITING = ProcessState(pid=7, host="a", at_ns=0, rank=0, launches=3, launched_at_ns=1, waits=IN_COLLECTIVE)
 
 
 def stack_of(*functions: str) -> ThreadStack:
@@ -46,7 +47,14 @@ def stack_of(*functions: str) -> ThreadStack:
     ],
 )
 def test_collective_is_what_the_program_called_and_neither_a_group_nor_a_message(functions, found):
-    assert find_collective([stack_of(*functions)]) == found
+    assert find_wait([stack_of(*functions)]) == (f"in a collective (`{found}`)" if found else "")
+
+
+def test_rank_behind_a_collective_of_nccl_waits_for_its_gpu():
+    path = "/lib/python3.12/site-packages/torch/cuda/__init__.py"
+    frames = (StackFrame(function="synchronize", path=path, line=1, values={}),)
+
+    assert find_wait([ThreadStack(thread=1, name="MainThread", frames=frames)]) == "for its GPU (`synchronize`)"
 
 
 @pytest.mark.parametrize(
@@ -75,16 +83,16 @@ def test_idle_rank_is_seen_waiting_in_all_reduce_until_the_other_arrives(runner,
     try:
         require_sight(ranks[0].pid)
         deadline = time.monotonic() + AT_MOST_S
-        while find_collective(read_stacks(ranks[0].pid)) != "all_reduce":
+        while find_wait(read_stacks(ranks[0].pid)) != IN_COLLECTIVE:
             assert time.monotonic() < deadline
             assert ranks[0].poll() is None
         idle = replace(WAITING, pid=ranks[0].pid, host=socket.gethostname(), namespace=namespace())
-        (waiting,) = find_waits([replace(idle, collective="")])
-        (launching,) = find_waits([replace(idle, collective="", launched_at_ns=time.time_ns())])
+        (waiting,) = find_waits([replace(idle, waits="")])
+        (launching,) = find_waits([replace(idle, waits="", launched_at_ns=time.time_ns())])
         ranks[1].communicate(timeout=AT_MOST_S)
 
-        assert (waiting.collective, waiting.heartbeat_s) == ("all_reduce", 25.0)
-        assert launching.collective == ""
+        assert (waiting.waits, waiting.heartbeat_s) == (IN_COLLECTIVE, 25.0)
+        assert launching.waits == ""
         assert [rank.wait(AT_MOST_S) for rank in ranks] == [0, 0]
     finally:
         for rank in ranks:

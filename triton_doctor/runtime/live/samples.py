@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.live.folder import namespace
 from triton_doctor.runtime.live.process_table import ProcessTable
-from triton_doctor.runtime.live.stacks import find_collective, find_place, read_activity, read_stacks
+from triton_doctor.runtime.live.stacks import find_place, find_wait, read_activity, read_stacks
 from triton_doctor.runtime.live.states import RUNNING, ToolProcess, gather_states, read_tool
 from triton_doctor.runtime.live.wording import LAUNCHING_S
 
@@ -73,7 +73,7 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
 
 
 def find_waits(states: Iterable[ProcessState]) -> list[ProcessState]:
-    """Add to each idle rank of this machine the collective that it waits in, where its stack can be read."""
+    """Add to each idle rank of this machine what it waits in or for, where its stack can be read."""
     return [_find_wait(state) if _is_idle(state) else state for state in states]
 
 
@@ -86,13 +86,13 @@ def _is_idle(state: ProcessState) -> bool:
 
 def _find_wait(state: ProcessState) -> ProcessState:
     try:
-        collective = find_collective(read_stacks(state.pid))
+        waits = find_wait(read_stacks(state.pid))
         variables = Path(f"/proc/{state.pid}/environ").read_bytes().split(b"\0")
     except (DoctorError, OSError):
         return state
     found = [value for name, _, value in (one.partition(b"=") for one in variables) if name == HEARTBEAT]
     limit = float(found[0]) if found and found[0].isdigit() else None
-    return replace(state, collective=collective, heartbeat_s=limit)
+    return replace(state, waits=waits, heartbeat_s=limit)
 
 
 def _command(pid: int) -> str:

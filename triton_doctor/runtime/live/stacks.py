@@ -41,6 +41,7 @@ PLACES = {
 }
 # Where torch has its collectives (torch 2.13), and what else is there: groups, and messages between two ranks.
 COLLECTIVES = "torch/distributed/distributed_c10d.py"
+STREAMS = ("torch/cuda/__init__.py", "torch/cuda/streams.py")
 NO_COLLECTIVE = re.compile(r"group|^i?(send|recv)(_object_list)?$|^batch_|^<")
 # Where packages are installed, and the standard library.
 LIBRARIES = re.compile(r"-packages/(triton|torch|triton_doctor)/|/lib/python3\.\d+t?/(?!(site|dist)-packages/)|^<")
@@ -165,13 +166,18 @@ def find_place(stack: ThreadStack) -> StackFrame | None:
     return next(filter(_is_users, stack.frames), stack.frames[0] if stack.frames else None)
 
 
-def find_collective(stacks: Iterable[ThreadStack]) -> str:
-    """Return the collective of torch.distributed that a thread of `stacks` is in; empty where none is."""
+def find_wait(stacks: Iterable[ThreadStack]) -> str:
+    """Return where a thread of `stacks` waits for other ranks; empty where none does.
+
+    That is in a collective of torch.distributed or, since NCCL returns to the host early, in a wait for the GPU.
+    """
     for stack in stacks:
         inside = [frame.function for frame in stack.frames if frame.path.endswith(COLLECTIVES)]
         # The outermost is what the program called: `barrier` may call another.
         if inside and NO_COLLECTIVE.search(inside[-1]) is None:
-            return inside[-1]
+            return f"in a collective (`{inside[-1]}`)"
+        if stack.frames and stack.frames[0].path.endswith(STREAMS) and stack.frames[0].function.endswith("synchronize"):
+            return "for its GPU (`synchronize`)"
     return ""
 
 

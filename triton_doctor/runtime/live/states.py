@@ -49,7 +49,7 @@ class ProcessState:
     `health` is running, stopped (by SIGSTOP, or a debugger), gone (it ended without removing its file: it was killed),
     waiting (for a disk or the network, uninterruptibly), elsewhere (in another container, whose processes are not seen
     from here), or unheard (its node says nothing any more). Times are Unix time. `step` is None where it has no steps.
-    `collective` is the function of torch.distributed that a rank waits in, by its stack; empty where none was seen.
+    `waits` is what a rank waits in or for, by its stack: a collective, or its GPU; empty where none was seen.
     `heartbeat_s` is what TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC of that rank is set to.
     """
 
@@ -73,7 +73,7 @@ class ProcessState:
     schema: int = SCHEMA
     health: str = RUNNING
     tool: ToolProcess | None = None
-    collective: str = ""
+    waits: str = ""
     heartbeat_s: float | None = None
     path: str = field(default="", compare=False)
 

@@ -98,11 +98,11 @@ def tell_launches(state: ProcessState, now_ns: int) -> str:
     if ago < LAUNCHING_S:
         return "launching"
     idle = f"nothing launched for {seconds(ago)}"
-    if not state.collective:
+    if not state.waits:
         return idle
     limit = state.heartbeat_s
     near = f", near TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC={limit:g}" if limit and ago >= NEAR * limit else ""
-    return f"waiting in a collective (`{state.collective}`), {idle}{near}"
+    return f"waiting {state.waits}, {idle}{near}"
 
 
 def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, float]) -> Iterator[str]:

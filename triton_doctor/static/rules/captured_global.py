@@ -59,7 +59,10 @@ def check(project: Project) -> Iterator[Finding]:
             if is_expected_to_fail(project, kernel):
                 break
             if all(_is_plain(binding.value) for binding in bindings) and not allowed:
-                if not any(_skips(project, kernel, *arm) for read, *arm in kernel.uses.conditional if read == name):
+                if not any(
+                    read == name and _skips(project, kernel, flag, value)
+                    for read, flag, value in kernel.uses.conditional
+                ):
                     yield _not_constexpr(project, kernel, name, home, bindings)
             elif all(_is_constexpr(binding.value) for binding in bindings):
                 for later in _assigned_later(home, own):
