@@ -33,7 +33,8 @@ def fill(x_ptr, n: tl.constexpr, unused: tl.constexpr, BLOCK: tl.constexpr):
 LAUNCH = """
 
 def run(x, lens: list[int]):
-    fill[(1,)](x, max(lens), max(lens), BLOCK=64)
+    n = max(lens)
+    fill[(1,)](x, n, n, BLOCK=64)
 """
 # The user puts another kernel, which needs `n` while it compiles, where the first one was.
 SAVED = KERNEL.replace("fill", "loop").replace("mask=at < n", "0") + "    tl.static_range(n)\n\n\n" + KERNEL + LAUNCH
@@ -141,7 +142,7 @@ def test_file_with_two_names_stays_one_file(doctor: Doctor, write: Write, folder
     path = write("a.py", KERNEL + LAUNCH)
     (folder / "other.txt").hardlink_to(path)
 
-    doctor("check", "--fix", "--no-cache", ".")
+    doctor("check", "--fix", "--unsafe-fixes", "--no-cache", ".")
 
     assert "unused" not in path.read_text()
     assert path.samefile(folder / "other.txt")

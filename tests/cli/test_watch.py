@@ -35,7 +35,7 @@ def watching(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 def next_summary(process: subprocess.Popen[str]) -> str:
     """The line that ends the next report."""
     assert process.stdout is not None
-    return next(line for line in process.stdout if line.startswith(("found", "no problems")))
+    return next(line for line in process.stdout if line.startswith(("1 ", "no problems")))
 
 
 def test_each_change_is_checked_until_ctrl_c(tmp_path: Path) -> None:

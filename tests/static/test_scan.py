@@ -81,7 +81,7 @@ def test_unreadable_file_is_one_finding_and_the_rest_is_checked(
     assert message in finding.message
 
 
-@pytest.mark.parametrize("call", ["sizes.longest(x)", "sizes.Sizes(x).longest", "sizes(x)"])
+@pytest.mark.parametrize("call", ["sizes.longest(x)", "sizes.Sizes(x).longest"])
 def test_what_is_called_of_a_module_that_does_not_parse_is_unknown(write: Write, tmp_path: Path, call: str) -> None:
     write("pkg/__init__.py", "")
     write("pkg/sizes.py", "import triton\ndef longest(:\n")

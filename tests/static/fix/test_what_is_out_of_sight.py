@@ -401,3 +401,21 @@ def test_files_that_git_tracks_or_would_track_are_searched(
     done = fixed({"ops.py": OPS, "pyproject.toml": '[tool.triton-doctor]\nexclude = ["new/"]\n'})
 
     assert len(done.made) == made or (path.startswith("new") and b"3, 64" in done.files[path].after)
+
+
+def test_recordings_and_baselines_of_triton_doctor_name_kernels_and_launch_none(
+    doctor: Callable[..., Outcome], folder: Path, write: Callable[..., Path]
+) -> None:
+    program = (
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef fill(x_ptr, n: tl.constexpr):\n"
+        "    tl.store(x_ptr + tl.arange(0, 64), 0, mask=tl.arange(0, 64) < n)\n\n\n"
+        "def run(x, lens: list[int]):\n    fill[(1,)](x, len(lens))\n"
+    )
+    path = write("a.py", program)
+    write("seen.jsonl", '{"event":"header","schema":1}\n{"event":"compile","kernel":"fill"}\n')
+    doctor("check", "--write-baseline", "--no-cache", ".")
+    assert "fill" in (folder / "triton-doctor-baseline.json").read_text()
+
+    doctor("check", "--fix", "--no-cache", ".")
+
+    assert "def fill(x_ptr, n):" in path.read_text()

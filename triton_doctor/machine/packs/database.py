@@ -8,7 +8,9 @@ compiles a kernel imports this.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -58,16 +60,13 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
         raise OSError(f"{path}: {error}") from error
 
 
-def connect(path: str, *, heap_bytes: int | None = None) -> sqlite3.Connection:
-    """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none.
-
-    `heap_bytes` bounds the memory of SQLite in this whole process, which raises MemoryError beyond it: a file from
-    anybody may have any number of tables.
-    """
+def connect(path: str) -> sqlite3.Connection:
+    """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none."""
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
     try:
-        if heap_bytes is not None:
-            connection.execute(f"PRAGMA hard_heap_limit = {heap_bytes}")
+        if is_own_process():
+            # A file from anybody may have any number of tables. The limit is the whole process's and stays.
+            connection.execute(f"PRAGMA hard_heap_limit = {HEAP_BYTES}")
         connection.execute("PRAGMA trusted_schema = OFF")
         # A file from anybody could have views instead, which compute without end.
         tables = tuple(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
@@ -77,6 +76,12 @@ def connect(path: str, *, heap_bytes: int | None = None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def is_own_process() -> bool:
+    """Return whether this process is a command of triton-doctor, rather than a program that uses it."""
+    started = str(getattr(sys.modules.get("__main__"), "__file__", ""))
+    return started.endswith((f"triton_doctor{os.sep}__main__.py", f"{os.sep}triton-doctor"))
 
 
 def find_files(connection: sqlite3.Connection, key: str) -> dict[str, bytes]:
@@ -96,7 +101,7 @@ def read_manifest(path: Path) -> Manifest:
     from triton_doctor.machine.packs.manifest import MANIFEST_BYTES, decode_manifest
 
     try:
-        with closing(connect(str(path), heap_bytes=HEAP_BYTES)) as connection:
+        with closing(connect(str(path))) as connection:
             row = connection.execute("SELECT rowid FROM pack").fetchone()
             if row is None:
                 raise DoctorError(f"{path}: the manifest is damaged", hint="pack it again")
@@ -131,7 +136,7 @@ def read_entries(path: Path, manifest: Manifest) -> Iterator[tuple[PackedEntry, 
             raise DoctorError(f"{path} {problem}", hint=COPY_AGAIN) from error
 
     try:
-        connection = connect(str(path), heap_bytes=HEAP_BYTES)
+        connection = connect(str(path))
     except (sqlite3.Error, MemoryError) as error:
         raise DoctorError(f"{path} is damaged: {str(error) or TOO_LARGE}", hint=COPY_AGAIN) from error
     with closing(connection):

@@ -77,7 +77,7 @@ class Loops:
 
     def __init__(self) -> None:
         self._asked: collections.Counter[tuple[CodeType, int]] = collections.Counter()
-        self._functions: dict[CodeType, Function] = {}
+        self._functions: dict[CodeType, ReadFunction] = {}
 
     def count(self) -> tuple[int, str]:
         """Count the question that is asked now: how often its loop has asked above MOST_ASKED, and where the loop is.
@@ -109,9 +109,9 @@ class Loops:
             callee = activation
         return 0, ""
 
-    def _read(self, frame: FrameType) -> Function:
+    def _read(self, frame: FrameType) -> ReadFunction:
         if frame.f_code not in self._functions:
-            self._functions[frame.f_code] = Function(frame.f_code)
+            self._functions[frame.f_code] = ReadFunction(frame.f_code)
         return self._functions[frame.f_code]
 
 
@@ -123,7 +123,7 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-class Function:
+class ReadFunction:
     """The instructions of a code object, by index: where each goes on, and which have asked for data."""
 
     def __init__(self, code: CodeType) -> None:

@@ -33,7 +33,7 @@ _OPENING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Scope: TypeAlias = tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ...]
 
 
-class Kind(Enum):
+class OccurrenceKind(Enum):
     """What an occurrence is.
 
     A `BINDING` is the name in a definition, an import, or the target of an assignment. `OTHER` is anything not listed
@@ -54,7 +54,7 @@ class Occurrence(NamedTuple):
     binds the first part of `dotted`, with a dot at the end, and `bindings` are its bindings there: an import, or None.
     """
 
-    kind: Kind
+    kind: OccurrenceKind
     line: int
     start: tuple[int, int] = (0, 0)
     dotted: str | None = None
@@ -77,14 +77,14 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
             else:
                 # Declarations, and what has no position of its own in the tree.
                 is_binding = before in ("def", "class", "as", "case") or first in _NAMING
-                found.append(Occurrence(Kind.BINDING if is_binding else Kind.OTHER, line))
+                found.append(Occurrence(OccurrenceKind.BINDING if is_binding else OccurrenceKind.OTHER, line))
         elif token.type not in (tokenize.NAME, tokenize.ENCODING) and word.search(text):
             is_prose = (
                 not _DIRECTIVE.match(text)
                 if token.type == tokenize.COMMENT
                 else (line, column + 1) in tree.docstrings and not _HOLDS_CODE.search(text)
             )
-            found.append(Occurrence(Kind.PROSE if is_prose else Kind.OTHER, line))
+            found.append(Occurrence(OccurrenceKind.PROSE if is_prose else OccurrenceKind.OTHER, line))
         if token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING) or text == ";":
             first = before = ""
         elif token.type not in (tokenize.NL, tokenize.COMMENT):
@@ -125,11 +125,11 @@ class Bindings:
         """Return what the name at `node` in `scope` is."""
         span = self._span(node)  # type: ignore[arg-type]  # only nodes with a position are kept
         if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
-            return Occurrence(Kind.BINDING, span.line)
+            return Occurrence(OccurrenceKind.BINDING, span.line)
         dotted, start = ast.unparse(node), (span.line, span.column)
         first, *rest = dotted.split(".")
         if first in self._declared or not all(map(str.isidentifier, (first, *rest))):
-            return Occurrence(Kind.USE, span.end_line, start)
+            return Occurrence(OccurrenceKind.USE, span.end_line, start)
         bound: Mapping[Scope, list[Import | None]] = self._bindings.get(first, {})
         # The body of a class may read a name of the scope around it before it binds its own: that one is taken.
         while scope and (scope not in bound or isinstance(scope[-1], ast.ClassDef)):
@@ -140,7 +140,7 @@ class Bindings:
         bindings = bound.get(scope, [])
         if first in self._shadowed:
             bindings = [*bindings, None] if bindings else []
-        return Occurrence(Kind.USE, span.end_line, start, dotted, prefix, tuple(bindings))
+        return Occurrence(OccurrenceKind.USE, span.end_line, start, dotted, prefix, tuple(bindings))
 
     def _add(self, node: ast.AST, scope: Scope, inner: Scope) -> None:
         """Record a name at `node`, and what it binds in `scope`, or in the scope `inner` that it opens."""

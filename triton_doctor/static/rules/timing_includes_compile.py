@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.variability.queries.timed_regions import LaunchStart, TimedRegion
+    from triton_doctor.static.variability.queries.timed_regions import TimedLaunch, TimedRegion
 
 
 CODE = "TRD402"
@@ -85,7 +85,7 @@ def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:
     return any(isinstance(part, Lambda) for part in every_part(*given))
 
 
-def _finding(stretch: TimedRegion, start: LaunchStart) -> Finding:
+def _finding(stretch: TimedRegion, start: TimedLaunch) -> Finding:
     path, kernel = stretch.module.path, start.kernel
     return Finding(
         path=path,

@@ -37,12 +37,14 @@ def read_shell(text: str, line: int = 1, column: int = 1, *, depth: int = _DEEPE
 
 def _read_python(text: str) -> tuple[EnvSetting, ...]:
     """Return the settings of the Python program `text`, at its own line numbers; none if it does not parse."""
-    source = text.encode("utf-8", "replace")
     try:
-        tree = with_own_stack(parse, source)
-        return Program(tree, SourceText(source)).settings(read_shell)
+        return with_own_stack(_settings_of, text.encode("utf-8", "replace"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
+
+
+def _settings_of(source: bytes) -> tuple[EnvSetting, ...]:
+    return Program(parse(source), SourceText(source)).settings(read_shell)
 
 
 class _Shell:

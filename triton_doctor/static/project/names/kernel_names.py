@@ -15,7 +15,7 @@ from triton_doctor.static.project.database.roles import takes_all
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
 from triton_doctor.static.project.names.resolver import DefinitionKind, DefinitionPlace, Resolver
 from triton_doctor.static.python.module import Import
-from triton_doctor.static.python.occurrences import Kind, find_occurrences, find_renames
+from triton_doctor.static.python.occurrences import OccurrenceKind, find_occurrences, find_renames
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.spellings import holds_word, looks_up, may_compute, may_hold, spells_otherwise
 
@@ -130,8 +130,8 @@ class _KernelUser(NamedTuple):
 
     def accounts_for(self, occurrence: Occurrence) -> bool:
         """Return whether the fix accounts for an occurrence of the kernel's name in the file."""
-        if occurrence.kind is not Kind.USE:
-            return occurrence.kind is not Kind.OTHER
+        if occurrence.kind is not OccurrenceKind.USE:
+            return occurrence.kind is not OccurrenceKind.OTHER
         dotted, bindings = occurrence.dotted, occurrence.bindings
         if dotted is None:
             return False

@@ -16,7 +16,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.plan import Safety
 from triton_doctor.regular_files import NotRegularError, TooLargeError, read_head, read_regular_file
 from triton_doctor.static.project.names.kernel_names import MOST_BYTES, UNPARSABLE, key_of, may_look_up
-from triton_doctor.static.python.occurrences import Kind, find_occurrences
+from triton_doctor.static.python.occurrences import OccurrenceKind, find_occurrences
 from triton_doctor.static.sources.files import EXCLUDED
 from triton_doctor.static.sources.git_changes import Repository, listed_files
 from triton_doctor.static.sources.notebooks import SUFFIX
@@ -37,6 +37,8 @@ MORE_THAN_SEARCHED = (
 )
 _HEAD_BYTES = 8192
 _MARKDOWN = (".md", ".markdown")
+# The first bytes of a recording and of a baseline, which name kernels and launch none.
+_OWN_FILES = (b'{"event":"header",', b'{\n  "schema": 1,\n  "findings": [')
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -87,12 +89,12 @@ class OtherFiles:
             except (FileNotFoundError, NotADirectoryError, NotRegularError):
                 continue
             except TooLargeError:
-                self.is_cut |= not _is_binary(read_head(path, _HEAD_BYTES))
+                self.is_cut |= not _is_no_text(read_head(path, _HEAD_BYTES))
                 continue
             except OSError:
                 self.is_cut = True
                 continue
-            if not _is_binary(data):
+            if not _is_no_text(data):
                 found.append((path, data))
                 size += len(data)
             if len(found) > MOST_FILES or size > MOST_TEXT:
@@ -141,16 +143,20 @@ def _has_in_code(path: str, data: bytes, name: str) -> bool:
         return True
     try:
         return any(
-            found.kind is Kind.OTHER
-            or (found.kind is Kind.USE and (not found.bindings or any(found.bindings) or found.dotted != name))
+            found.kind is OccurrenceKind.OTHER
+            or (
+                found.kind is OccurrenceKind.USE and (not found.bindings or any(found.bindings) or found.dotted != name)
+            )
             for found in find_occurrences(data, name)
         )
     except UNPARSABLE:
         return True
 
 
-def _is_binary(data: bytes) -> bool:
-    return b"\0" in data[:_HEAD_BYTES] and data[:2] not in _MARKS_OF_UTF16
+def _is_no_text(data: bytes) -> bool:
+    """Return whether a file that begins with `data` is binary, or a recording or baseline of triton-doctor."""
+    is_binary = b"\0" in data[:_HEAD_BYTES] and data[:2] not in _MARKS_OF_UTF16
+    return is_binary or data.startswith(_OWN_FILES)
 
 
 def _top_of(project: Path) -> tuple[Path, bool]:

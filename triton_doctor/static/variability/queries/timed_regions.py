@@ -35,7 +35,7 @@ _NAMED = re.compile(rb"(?<![\w.])")
 _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 
 
-class LaunchStart(NamedTuple):
+class TimedLaunch(NamedTuple):
     """Something between two readings of the clock that launches `kernel`: a launch, or a call of a
     `function` that does.
     """
@@ -58,7 +58,7 @@ class TimedRegion(NamedTuple):
     begin_line: int
     end: int
     span: Span
-    starts: tuple[LaunchStart, ...]
+    starts: tuple[TimedLaunch, ...]
 
 
 def timed_regions(project: Project) -> Iterator[TimedRegion]:
@@ -138,18 +138,18 @@ class Launching:
         callers = list(self._callers.callers_of(module, function)) if depth else []
         return any(self.may_have_launched(one.module, one.function, one.site.order, depth - 1) for one in callers)
 
-    def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[LaunchStart]:
+    def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[TimedLaunch]:
         """Yield what launches a kernel after the event `begin` and before `end`, in order."""
         for launch in function.launches:
             kernel = self._kernel(module, launch) if begin < launch.order < end else None
             if kernel is not None:
-                yield LaunchStart(kernel, None, None, launch.order, launch.span.line)
+                yield TimedLaunch(kernel, None, None, launch.order, launch.span.line)
         for site in function.calls:
             if begin < site.order < end:
                 callee = self._callers.find_callee(module, function, site.call.func)
                 kernel = self._launched_by(callee, MOST_WRAPPERS) if callee is not None else None
                 if kernel is not None:
-                    yield LaunchStart(kernel, callee, site.call, site.order, site.line)
+                    yield TimedLaunch(kernel, callee, site.call, site.order, site.line)
 
     def _launched_by(self, function: Function, depth: int) -> Kernel | None:
         home = self._project.names.home(function)
