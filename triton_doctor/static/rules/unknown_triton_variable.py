@@ -73,7 +73,7 @@ def _unused_ptxas(file: EnvironmentFile, version: Version) -> tuple[Severity, st
     newer = ptxas_variable(version, 100)
     if newer == PTXAS or any(setting.variable == newer for setting in file.settings):
         return None
-    message = f"triton {version} does not read `{PTXAS}` for capability 10 and newer, which this file names"
+    message = f"triton 3.6 and newer do not read `{PTXAS}` for capability 10 and newer, which this file names"
     return Severity.INFO, message, f"set `{newer}`"
 
 
