@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import triton_doctor
 from triton_doctor.runtime.dry import loops
 
 MOST = 300
@@ -130,6 +131,17 @@ def test_loop_that_only_data_ends_is_ended_and_named(dry, loop):
     assert [
         guess.question for guess in dry.guesses if f"asked {MOST} times by the loop at test_loops.py" in guess.question
     ]
+
+
+def test_each_dry_run_of_a_process_names_the_limit_that_ended_its_loop(monkeypatch):
+    for most in (MOST, 2 * MOST):
+        monkeypatch.setattr(loops, "MOST_ASKED", most)
+        with triton_doctor.dry_run() as recording:
+            while_test()
+
+        ended = [guess.question for guess in recording.guesses if "answered otherwise" in guess.question]
+        assert len(ended) == 1
+        assert f"asked {most} times by the loop at test_loops.py" in ended[0]
 
 
 def check_in_a_for():

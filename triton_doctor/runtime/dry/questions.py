@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime import hooks
-from triton_doctor.runtime.dry.loops import MOST_ASKED, Loops
+from triton_doctor.runtime.dry import loops
 from triton_doctor.runtime.event import GuessEvent
 from triton_doctor.runtime.hooks.frames import launch_site
 
@@ -26,7 +26,7 @@ class Questions:
 
     def __init__(self, unknown: Literal["guess", "stop"]) -> None:
         self.unknown = unknown
-        self._loops = Loops()
+        self._loops = loops.Loops()
         # In their order.
         self._asked: dict[tuple[str, LaunchSite | None], None] = {}
 
@@ -56,7 +56,8 @@ class Questions:
         self._report(question, stopped=False)
         other, loop = self._loops.count()
         if other == 1:
-            ended = f"asked {MOST_ASKED:,} times by the loop at {loop}, which only data ends, then answered otherwise"
+            times = f"{loops.MOST_ASKED:,} times"
+            ended = f"asked {times} by the loop at {loop}, which only data ends, then answered otherwise"
             self._report(f"{question}: {ended}", stopped=False)
         return other
 
