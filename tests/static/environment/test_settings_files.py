@@ -337,7 +337,7 @@ FILLED = (
     "FROM x\nENV TRITON_HOME=/opt/home\nCOPY cache /opt/home/.triton/cache\n",
     "FROM x AS a\nCOPY k /t\nFROM a\nENV TRITON_CACHE_DIR=/t\n",
     "FROM x AS a\nENV TRITON_CACHE_DIR=/t\nFROM a\nCOPY k /t\n",
-    "FROM x AS a\nRUN python warm.py\nFROM y\nENV TRITON_CACHE_DIR=/t\nCOPY --from=a /root/.triton/cache /t\n",
+    "FROM x AS a\nRUN python warm.py\nFROM y\nENV TRITON_CACHE_DIR=/t\nCOPY --from=a /kernels /t\n",
 )
 NOT_FILLED = (
     "FROM x\nCOPY . /app\nENV TRITON_CACHE_DIR=/app/cache\n",
