@@ -10,6 +10,7 @@ import pytest
 import typer
 import yaml
 
+from tests.rule_pages import example_and_fixed
 from triton_doctor.cli import app
 from triton_doctor.rulebook import page_paths
 from triton_doctor.settings import Settings
@@ -103,16 +104,14 @@ def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path) -> No
     page, check = (text for info, text in fences("CONTRIBUTING.md") if "title=" in info)
     rule: dict[str, Any] = {}
     exec(check, rule)
-    examples = [text for info, text in split_fences(page) if info == "python"]
-
-    assert len(examples) == 2
-    for number, example in enumerate(examples):
+    (marked_example,) = [text for info, text in split_fences(page) if info == "python"]
+    for number, example in enumerate(example_and_fixed(page)):
         file = tmp_path / f"example_{number}.py"
         file.write_text(example, encoding="utf-8")
     settings = Settings(root=tmp_path)
     files = find_files([tmp_path], settings, cwd=tmp_path)
     found = rule["check"](whole_project(Database(files), settings, tmp_path))
-    marked = [line for line, text in enumerate(examples[0].splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
+    marked = [line for line, text in enumerate(marked_example.splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
     assert [(one.path, one.span.line, one.code) for one in found] == [
         ("example_0.py", line, rule["CODE"]) for line in marked
     ]

@@ -136,8 +136,10 @@ def read_page(code: str) -> RulePage:
 
 
 def rule_code(word: str) -> str:
-    """`TRD201` of `trd201`, and of `constexpr-varies-per-call` in any case; what is neither is left in capitals."""
+    """`TRD201` of `trd201`, `201`, and `constexpr-varies-per-call` in any case; any other word in capitals."""
     word = word.strip()
+    if (code := f"TRD{word}") in page_paths():
+        return code
     name = word.lower().replace("_", "-")
     return next((code for code in page_paths() if rule_name(code) == name), word.upper())
 

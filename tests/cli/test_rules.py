@@ -32,7 +32,7 @@ def test_no_verb_shows_what_there_is(doctor: Doctor) -> None:
     assert "Find what makes kernels recompile" in outcome.err
 
 
-@pytest.mark.parametrize("code", ["TRD901", "trd901"])
+@pytest.mark.parametrize("code", ["TRD901", "trd901", "901", "Unused-Suppression"])
 def test_rule_is_rendered(doctor: Doctor, code: str) -> None:
     outcome = doctor("rule", code)
 

@@ -314,7 +314,7 @@ def test_sarif_carries_the_page_and_the_trail() -> None:
 
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == ["TRD900", "TRD901"]
-    assert all(rule["help"]["markdown"].startswith("## What it does") for rule in rules)
+    assert all(rule["help"]["markdown"].startswith("## Example") for rule in rules)
     assert run["results"] == snapshot(
         [
             {

@@ -34,7 +34,7 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
         legacy_windows=False,
     )
     facts = f"{page.severity.label}, found by {page.evidence} evidence, since {page.since}"
-    console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(), sep="\n")
+    console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(page.summary), Text(), sep="\n")
     console.print(Markdown(page.markdown))
     assert isinstance(console.file, io.StringIO)
     # Markdown is drawn in lines as wide as the console, most of them blanks.
