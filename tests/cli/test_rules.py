@@ -42,7 +42,7 @@ def test_help_of_a_command_is_shown_by_help_and_by_the_option(doctor: Doctor) ->
     assert "\nFixes:\n" in doctor("help", "check").out
 
 
-@pytest.mark.parametrize("code", ["TRD901", "trd901"])
+@pytest.mark.parametrize("code", ["TRD901", "trd901", "901", "Unused-Suppression"])
 def test_rule_is_rendered(doctor: Doctor, code: str) -> None:
     outcome = doctor("rule", code)
 

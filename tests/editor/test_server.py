@@ -394,13 +394,6 @@ def test_a_fault_of_ours_is_said_and_the_session_goes_on(project: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_without_the_extra_one_line_says_what_to_install() -> None:
-    code = "import sys; sys.modules['pygls'] = None\nfrom triton_doctor.cli import main; sys.exit(main(['server']))"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert 'pip install "triton-doctor[lsp]"' in ended.stderr
-
-
 def test_the_server_says_what_it_can(project: Path) -> None:
     async def scenario() -> types.InitializeResult:
         editor = Editor()

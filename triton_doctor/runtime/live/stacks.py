@@ -24,7 +24,7 @@ from triton_doctor.runtime.live.activity import BUILDING, COMPILING, LOADING, TU
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INSTALL = "pip install 'triton-doctor[attach]'"
+INSTALL = "pip install py-spy"
 READ_S = 30.0
 # Of py-spy 0.4: what it says where the system does not let it look.
 DENIED = "ermission"
