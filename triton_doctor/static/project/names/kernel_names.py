@@ -6,7 +6,6 @@ and prose. An import under another name adds that name to those of the kernel.
 
 from __future__ import annotations
 
-import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.plan import LaunchStart, Safety
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.python.occurrences import Occurrence
 
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 # Larger files are not parsed for this.
 MOST_BYTES = 2 << 20
 
@@ -74,11 +73,12 @@ class _NameSearch:
         self._resolver = Resolver(TrackedModules(database))
         self._database = database
         self._looking_up = [path for path, data in self._texts.items() if looks_up(data)]
+        self._near: dict[str, tuple[tuple[str, ...], list[bytes]]] = {}
 
     def names(self, kernel: ChangedKernel, plan: Plan) -> KernelNames:
         qualname = kernel.qualname.partition("#")[0]
         names, pending = set[str](), {qualname.rpartition(".")[2]}
-        lookers = self._lookers(kernel)
+        lookers, near = self._lookers(last_name(kernel.path))
         module = self._database.module(kernel.path)
         variants = len(module.kernels_named[qualname]) if module is not None else 0
         try:
@@ -96,26 +96,39 @@ class _NameSearch:
                         return _UNACCOUNTED
         except UNPARSABLE:
             return _UNACCOUNTED
-        is_looked_up = any(
-            may_look_up(data, name, lookers, last_name(path)) for path, data in self._texts.items() for name in names
-        )
+        is_looked_up = any(may_compute(data, name) for data in near for name in names)
         return KernelNames(frozenset(names), lookers, not is_looked_up)
 
-    def _lookers(self, kernel: ChangedKernel) -> tuple[str, ...]:
-        """Return the names of the module of `kernel`, and of those that may look up members of it."""
-        home = last_name(kernel.path)
-        others = (last_name(path) for path in self._looking_up if holds_word(self._texts[path], home))
-        return tuple(dict.fromkeys((home, *others)))
+    def _lookers(self, home: str) -> tuple[tuple[str, ...], list[bytes]]:
+        """Return the last names of modules that may look up members of the module `home`, and the texts near it.
+
+        Those are the texts of these modules, and the texts that name one of them. `home` itself comes first.
+        """
+        if home not in self._near:
+            looking = [path for path in self._looking_up if holds_word(self._texts[path], home)]
+            lookers = tuple(dict.fromkeys((home, *map(last_name, looking))))
+            self._near[home] = (
+                lookers,
+                [
+                    data
+                    for path, data in self._texts.items()
+                    if path in looking or last_name(path) in lookers or _names_looker(data, lookers)
+                ],
+            )
+        return self._near[home]
 
 
-def may_look_up(data: bytes, name: str, lookers: tuple[str, ...], module: str = "") -> bool:
-    """Return whether a text may have a kernel called `name` looked up, in itself or by one of the modules `lookers`.
+def may_look_up(data: bytes, name: str, lookers: tuple[str, ...]) -> bool:
+    """Return whether a text outside the scan may have a kernel called `name` looked up.
 
-    `module` is the name of the module with that text. The first of `lookers` is the module of the kernel.
+    The first of `lookers` is the module of the kernel; the others may look up its members.
     """
-    home, *others = lookers
-    is_near = module in lookers or any(holds_word(data, other) for other in others)
-    return (is_near or (looks_up(data) and holds_word(data, home))) and may_compute(data, name)
+    is_near = _names_looker(data, lookers) or (looks_up(data) and holds_word(data, lookers[0]))
+    return is_near and may_compute(data, name)
+
+
+def _names_looker(data: bytes, lookers: tuple[str, ...]) -> bool:
+    return any(holds_word(data, other) for other in lookers[1:])
 
 
 class _KernelUser(NamedTuple):
