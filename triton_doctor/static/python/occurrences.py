@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from enum import Enum
 from importlib.util import decode_source
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.module import Import
-from triton_doctor.static.python.pieces import parse
+from triton_doctor.static.python.pieces import lines_of, parse
 from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.static.sources.spellings import word_pattern
 
@@ -65,7 +66,11 @@ class Occurrence(NamedTuple):
 @cached_in_scan()
 def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     """Return the occurrences of `name` in the text of a Python file. Raises as `ast.parse` does."""
-    tree, word = read_bindings(data), word_pattern(name)
+    word, named = word_pattern(name), _Names(data, frozenset({name}))
+    # A name before a dot has bindings of its own.
+    attributes = (node for node, _ in named.places.values() if isinstance(node, ast.Attribute) and node.attr == name)
+    firsts = {ast.unparse(node).partition(".")[0] for node in attributes}
+    tree = _Names(data, frozenset({name, *filter(str.isidentifier, firsts)})) if firsts else named
     found = list[Occurrence]()
     for number, line in enumerate(tree.lines, start=1):
         if not line.isascii() and len(word.findall(unicodedata.normalize("NFKC", line))) > len(word.findall(line)):
@@ -75,7 +80,7 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     return tuple(found)
 
 
-def _occurrence(tree: Bindings, name: str, number: int, column: int) -> Occurrence:
+def _occurrence(tree: _Names, name: str, number: int, column: int) -> Occurrence:
     """Return what `name` is on line `number` at `column`, which counts from 0."""
     line = tree.lines[number - 1]
     start, end = ((number, len(line[:at].encode())) for at in (column, column + len(name)))
@@ -95,14 +100,14 @@ def _occurrence(tree: Bindings, name: str, number: int, column: int) -> Occurren
     return Occurrence(kind, number)
 
 
-class Bindings:
-    """The names of a Python file: where they are, and which scopes bind them.
+class _Names:
+    """Where a Python file has some `words` as names, and which scopes bind them. Statements without them are skipped.
 
     A scope is given by the functions and classes around it, outermost first. Uses of a name that the file declares
     global or nonlocal are not resolved. What a lambda or comprehension binds may be used anywhere.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, words: frozenset[str]) -> None:
         """Raises as `ast.parse` does."""
         self.lines = decode_source(data).split("\n")
         # By the start of a name or argument, or the end of an attribute.
@@ -110,14 +115,19 @@ class Bindings:
         # Where statements that only name what they bind begin and end.
         self.naming = list[tuple[Position, Position]]()
         self._strings = list[tuple[Position, Position, bool]]()
-        self.renames: defaultdict[str, set[str]] = defaultdict(set)
         self._span = SourceText(data).span
         self._bindings: defaultdict[str, defaultdict[Scope, list[Import | None]]]
         self._bindings = defaultdict(lambda: defaultdict(list))
         self._declared, self._shadowed = set[str](), set[str]()
-        pending: list[tuple[ast.AST, Scope]] = [(parse(data), ())]
+        spelled = re.compile("|".join(map(re.escape, words)))
+        numbers = [number for number, line in enumerate(self.lines, start=1) if spelled.search(line)]
+        pending: list[tuple[ast.AST, Scope]] = [(_tree(data), ())]
         while pending:
             node, scope = pending.pop()
+            if isinstance(node, ast.stmt):
+                first, last = lines_of(node)
+                if bisect_left(numbers, first) == bisect_right(numbers, last):
+                    continue
             inner = (*scope, node) if isinstance(node, _OPENING) else scope
             self._add(node, scope, inner)
             for field, value in ast.iter_fields(node):
@@ -179,8 +189,6 @@ class Bindings:
                 for alias in aliases:
                     imported = Import(module=module or "", member=alias.name, level=level)
                     self._bindings[alias.asname or alias.name][scope].append(imported)
-                    if alias.asname is not None and alias.asname != alias.name:
-                        self.renames[alias.name].add(alias.asname)
             case ast.Expr(value=ast.Constant(value=str(text))):
                 self._strings.append((*_ends(node), not _HOLDS_CODE.search(text)))
             case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
@@ -209,11 +217,11 @@ def _arguments(arguments: ast.arguments) -> list[str]:
 
 
 def find_renames(data: bytes, name: str) -> frozenset[str]:
-    """Return the names under which a Python file imports `name`. Raises as `ast.parse` does."""
-    return frozenset(read_bindings(data).renames.get(name, ()))
+    """Return the names under which the text of a Python file may import `name`."""
+    found = re.findall(rb"(?<!\w)%s[\s\\]+as[\s\\]+(\w+)" % re.escape(name.encode()), data)
+    return frozenset(other.decode() for other in found) - {name}
 
 
-@cached_in_scan(most=64)
-def read_bindings(data: bytes) -> Bindings:
-    """Return the names of a Python file. Raises as `ast.parse` does."""
-    return Bindings(data)
+@cached_in_scan(most=16)
+def _tree(data: bytes) -> ast.Module:
+    return parse(data)
