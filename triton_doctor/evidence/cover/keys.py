@@ -122,8 +122,6 @@ class _Launch:
             if choices_in(formula) and any(part.startswith(f"{name}[") for part in kinds):
                 self._open[name] = ("a tuple, whose items are not followed", "")
                 continue
-            if self._kernel.autotune is not None and self._kernel.may_set(name) and name not in self._computed:
-                continue
             if name in self._constexprs:
                 roles[name] = CONSTEXPR
             elif kind in INTEGERS:
@@ -133,10 +131,6 @@ class _Launch:
             else:
                 roles[name] = POINTER if kind == "none" or kind.startswith("*") else PLAIN
         return roles
-
-    @property
-    def _computed(self) -> frozenset[str]:
-        return frozenset(heuristic.param for heuristic in self._kernel.heuristics)
 
     @property
     def _tuned_by(self) -> tuple[str, ...]:
