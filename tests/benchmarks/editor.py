@@ -3,6 +3,7 @@
 For each server that is installed, of which the edits are the same: seconds from its start to the first diagnostics of
 FILE, and from each edit of FILE to its diagnostics (median, and the 95th percentile), and the memory it holds then. An
 edit adds a line to a function, or takes it away. Diagnostics are pulled, or waited for where a server only pushes them.
+With `--cpu`, only this: the CPU of the folder's first check in this process, and of a check after each edit of FILE.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ async def measure(command: Sequence[str], folder: Path, file: Path, edits: int) 
     first = time.perf_counter() - began
     await asyncio.sleep(_SETTLE_SECONDS)
     waits = []
-    line = next(number for number, line in enumerate(text.split("\n")) if line.startswith("    ") and line[4:5] != " ")
+    line = _first_line_of_a_function(text)
     for edit in range(edits):
         lines = text.split("\n")
         if edit % 2 == 0:
@@ -139,6 +140,34 @@ async def measure(command: Sequence[str], folder: Path, file: Path, edits: int) 
     await client.process.wait()
 
 
+def measure_cpu(folder: Path, file: Path, edits: int) -> None:
+    """Print the CPU of the first check of `folder`, and of those after edits of `file`, as the server makes them."""
+    from triton_doctor.editor.folder import CheckedFolder
+
+    checked = CheckedFolder(folder)
+
+    def seconds(texts: dict[str, bytes]) -> float:
+        began = time.process_time()
+        checked.check(texts)
+        return time.process_time() - began
+
+    text = file.read_text()
+    cold = seconds({})
+    line = _first_line_of_a_function(text)
+    taken = []
+    for edit in range(edits):
+        lines = text.split("\n")
+        if edit % 2 == 0:
+            lines.insert(line, f"    edited_{edit} = {edit}")
+        taken.append(seconds({file.as_posix(): "\n".join(lines).encode()}))
+    median = statistics.median(taken)
+    print(f"cold {cold:.2f} s of CPU, an edit {median:.3f} s (median of {edits}): {median / cold:.3f} of it")
+
+
+def _first_line_of_a_function(text: str) -> int:
+    return next(number for number, line in enumerate(text.split("\n")) if line.startswith("    ") and line[4:5] != " ")
+
+
 def _memory_mb(pid: int) -> float:
     """The proportional set size of the process and its children."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -154,7 +183,11 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="a file with kernels, relative to the folder")
     parser.add_argument("--edits", type=int, default=EDITS)
     parser.add_argument("--only", choices=[*SERVERS])
+    parser.add_argument("--cpu", action="store_true", help="of checks in this process, without servers")
     options = parser.parse_args()
+    if options.cpu:
+        measure_cpu(options.folder.absolute(), options.folder.absolute() / options.file, options.edits)
+        return
     print(f"{'':14} first diag.  edit (median)    (95%)     memory")
     for name, command in SERVERS.items():
         path = shutil.which(command[0], path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")

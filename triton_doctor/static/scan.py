@@ -127,7 +127,10 @@ def scan(
     shown = suppress(found, database.directives(), ran=ran, known=known)
     names = kept.names
     if scan_result is not None:
-        names = find_names(database, scan_result, scan_cache if scan_cache is not None else NO_SCAN_CACHE)
+        known_names = (scan_cache or NO_SCAN_CACHE).names_after_edits(database, scan_result)
+        names = find_names(
+            database, (one for each in scan_result.file_results.values() for one in each.found), known_names
+        )
     if cache is not None and (scan_result is not None or database.seen() != kept.seen):
         left = kept.load_rest() if scan_cache is None else scan_cache
         if scan_result is not None:

@@ -9,8 +9,8 @@ import pytest
 
 from triton_doctor.static.environment.read_python import python_may_set, read_setter
 from triton_doctor.static.project.database.roles import Role, role_of
+from triton_doctor.static.python.function_body import calls_subscript, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
 from triton_doctor.static.python.parse import read_module
 
 FOLDERS = ("kernels", "seeds", "truth", "projects", "environments")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from triton_doctor.finding import Span
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_python import hides_gpus, may_set
-from triton_doctor.static.environment.setting import EnvironmentFile, mark_explained
+from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, mark_explained
 from triton_doctor.static.sources.files import settings_kind
-
-if TYPE_CHECKING:
-    from triton_doctor.static.environment.setting import EnvSetting
+from triton_doctor.variables import INTERPRET
 
 # Larger files are not written by hand, and some readers take a second for each MB.
 _LARGEST_BYTES = 1 << 20
@@ -86,8 +84,6 @@ def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
 
             return read_toml(text)
         case _:
-            from triton_doctor.static.environment.settings_files.unparsed import read_unparsed
-
             return read_unparsed(text)
 
 
@@ -111,3 +107,27 @@ def _only_for_tests(text: str, settings: tuple[EnvSetting, ...]) -> bool:
         if not re.match(r"\[tool\.(?:pytest|tox)", section):
             return False
     return True
+
+
+# `X=1`, `X := "1"`, `X: 1`, `"X", "1"`, `setx X 1`, `Env:X -Value 1`. A comparison has another operator: `X == 1`.
+_GIVES = re.compile(
+    rf"(?<!\w){INTERPRET}[\"'}}]*(?:[ \t]*(?:[:?+]?=(?!=)|[:,])[ \t]*|[ \t]+(?:-Value[ \t]+)?)"
+    r"[\"']?(?P<value>\w+)(?![\w=])",
+    re.IGNORECASE,
+)
+_BEGINS_COMMENT = re.compile(r"\s*(?:#|//|/?\*|;|::|@?rem\b|<!--)|[^\"']*\s(?:#|//|/\*)\s", re.IGNORECASE)
+
+
+def read_unparsed(text: str) -> tuple[EnvSetting, ...]:
+    """Return where a line of `text`, outside of a comment, gives the variable of interpreter mode a value."""
+    return tuple(
+        EnvSetting(
+            variable=INTERPRET,
+            value=match["value"],
+            span=Span(number, match.start() + 1, number, match.end() + 1),
+            how="a text search",
+        )
+        for number, line in enumerate(text.split("\n"), 1)
+        for match in _GIVES.finditer(line)
+        if _BEGINS_COMMENT.match(line[: match.start()]) is None
+    )

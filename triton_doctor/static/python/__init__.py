@@ -23,13 +23,12 @@ Files, in reading order:
 
 - `ir`: expressions. `module`, `function`: everything else that a file is read into.
 - `parse`: the pass: text to `Module`. `outline`, `pieces`: what keeps it fast and small.
-- `functions`, `function_body`, `conditions`, `bounds`, `packed_rows`: host functions, their statements, and the tests
+- `functions`, `function_body`, `conditions`, `bounds`: host functions, their statements, and the tests
   in them.
 - `lower`, `imports`, `printing`: expressions from syntax, full names, and back to text.
 - `reaching_definitions`: the assignments in force at an event.
 - `kernels`, `decorators`: which functions are kernels, and what their decorators say. `wrapped_later`: kernels that
   statements after a definition make or tune.
-- `launch_texts`: which texts may hold a launch.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
 - `plain_parameters`, `steering`, `unrolled_loops`: further uses, computed only for fixes and remedies.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Facts, Finding, Location, Severity, Span
-from triton_doctor.static.project.launches.expected_errors import expects_error, is_expected_to_fail
-from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, spelled_out
+from triton_doctor.static.project.launches.launches import (
+    expects_error,
+    hides_arguments,
+    is_expected_to_fail,
+    launches_of,
+    spelled_out,
+)
 from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_part
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell

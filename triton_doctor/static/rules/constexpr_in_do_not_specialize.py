@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of, launch_starts, pointers
-from triton_doctor.static.project.launches.expected_errors import is_expected_to_fail
-from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.project.launches.launches import is_expected_to_fail, launches_of
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import ParameterUses

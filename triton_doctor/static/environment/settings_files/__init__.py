@@ -17,5 +17,4 @@ Files, in reading order:
 - `dockerfile`: contains shell commands.
 - `yaml`: compose files, workflows, manifests; folders mounted into containers.
 - `toml`: project files and test runners.
-- `unparsed`: a text search in every other kind of file.
 """

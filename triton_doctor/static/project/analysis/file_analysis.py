@@ -115,7 +115,7 @@ def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launc
 
     try:
         found, undecided, dependencies = with_own_stack(find)
-        unreadable = tuple(analysis.database.unreadable_among({path, *dependencies.files}))
+        unreadable = tuple(analysis.database.unreadable_among({path, *dependencies.read_paths}))
     except RecursionError as error:
         modules = TrackedModules(analysis.database)
         modules.source(path)

@@ -91,7 +91,7 @@ class FileSummaries:
             kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
-            unreadable=tuple(self._database.unreadable_among({path, *dependencies.files})),
+            unreadable=tuple(self._database.unreadable_among({path, *dependencies.read_paths})),
             dependencies=dependencies,
         )
 

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from triton_doctor.static.project.cache.results import FileFindings, FileReport
 from triton_doctor.static.project.database.dependencies import NO_CHANGES, ChangedFile, Changes
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.database.roles import FileFacts, Role, taken_names
+from triton_doctor.static.project.database.roles import (
+    FileFacts,
+    Role,
+    imported_sources,
+    imported_words,
+    taken_names,
+    takes_all,
+)
+from triton_doctor.static.project.names.kernel_names import key_of
 from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Set
 
     from triton_doctor.finding import Finding, Undecided
-    from triton_doctor.static.project.database.database import Database
+    from triton_doctor.static.project.database.database import Database, KeptModules
     from triton_doctor.static.project.database.dependencies import Dependencies
-    from triton_doctor.static.project.database.kept_modules import KeptModules
     from triton_doctor.static.project.names.kernel_names import KernelNames
     from triton_doctor.static.sources.directives import Directive
 
@@ -81,7 +88,7 @@ class ScanResult(NamedTuple):
             unreadable=summary.unreadable,
             findings=None
             if result is None
-            else FileFindings(result.found, result.undecided, result.unreadable, result.dependencies.files),
+            else FileFindings(result.found, result.undecided, result.unreadable, result.dependencies.read_paths),
         )
 
 
@@ -112,6 +119,29 @@ class ScanCache(NamedTuple):
         database.parsed = self.scan_result.summaries.keys() - paths - frozenset(unreadable)
         return self.scan_result, self._changes(database, tests, paths, gone, came)
 
+    def names_after_edits(self, database: Database, now: ScanResult) -> dict[str, KernelNames]:
+        """Return the names of those kernels whose findings are in `now` as before, and that no edit concerns."""
+        before = {id(result) for result in self.scan_result.file_results.values()}
+        new = (one.fix for result in now.file_results.values() if id(result) not in before for one in result.found)
+        again = {key_of(fix.kernel) for fix in new if fix is not None and fix.kernel is not None}
+        edited = self._edited_texts(database)
+        known = self.names.items() if edited is not None else ()
+        return {key: names for key, names in known if key not in again and names.hold_after(edited or ())}
+
+    def _edited_texts(self, database: Database) -> list[tuple[str, bytes]] | None:
+        """Return the texts that changed, old and new, by path; None if that changed files or imports."""
+        before, now = self.seen.digests, database.seen().digests
+        texts = list[tuple[str, bytes]]()
+        for path in before.keys() | now.keys():
+            if before.get(path) != now.get(path):
+                if path not in self.texts or path not in database.python:
+                    return None
+                old, new = self.texts[path], database.python[path]
+                if _all_imports(old) != _all_imports(new):
+                    return None
+                texts += [(path, old), (path, new)]
+        return texts
+
     def _changes(
         self, database: Database, tests: Container[str], paths: frozenset[str], gone: Set[str], came: Set[str]
     ) -> Changes:
@@ -123,7 +153,7 @@ class ScanCache(NamedTuple):
             frozenset(map(last_name, came)),
             files,
             tests,
-            database.fingerprint,
+            database.answers,
             database.filter_importers,
         )
 
@@ -145,11 +175,16 @@ def read_texts(scan_result: ScanResult, database: Database, before: ScanCache) -
         *scan_result.file_results.values(),
     )
     paths = (
-        frozenset(scan_result.summaries).union(*(one.dependencies.files for one in results)) & database.python.keys()
+        frozenset(scan_result.summaries).union(*(one.dependencies.read_paths for one in results))
+        & database.python.keys()
     )
     known = {path for path in paths & before.texts.keys() if now.get(path) == then.get(path)}
     texts = {path: before.texts[path] if path in known else database.python[path] for path in sorted(paths)}
     return texts if sum(map(len, texts.values())) <= _MOST_BYTES else {}
+
+
+def _all_imports(text: bytes) -> tuple[object, ...]:
+    return imported_words(text), imported_sources(text), takes_all(text)
 
 
 def _imports(role: Role | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, CachedScan
-from triton_doctor.static.project.database.kept_modules import KeptModules
+from triton_doctor.static.project.database.database import KeptModules
 
 if TYPE_CHECKING:
     from triton_doctor.static.project.cache.scan_cache import ScanCache

@@ -24,8 +24,7 @@ from triton_doctor.static.project.calls.stored_functions import (
 )
 from triton_doctor.static.project.calls.trials import Trials
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.names.applied_names import APPLIED_NAMES, is_applied
-from triton_doctor.static.project.names.resolver import DefinitionKind
+from triton_doctor.static.project.names.resolver import APPLIED_NAMES, DefinitionKind, is_applied
 from triton_doctor.static.python.ir import Call, Expr, dotted
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.called_names import Caller, call_pattern
 from triton_doctor.static.project.database.dependencies import declare_query
-from triton_doctor.static.project.names.applied_names import apply_pattern
+from triton_doctor.static.project.names.resolver import apply_pattern
 from triton_doctor.static.python.ir import Attr, Call, Compare, Conditional, Const, Name, dotted, final_name
 from triton_doctor.static.sources.source_text import TextPattern
 

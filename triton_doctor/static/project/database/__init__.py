@@ -15,6 +15,5 @@ Files, in reading order:
 - `database`: all files of a scan.
 - `roles`: facts found by text search. `import_index`: who may name what.
 - `dependencies`: queries, dependencies and changes. `tracked_modules`: records dependencies.
-- `kept_modules`: modules of the previous scan.
 - `kernel_mentions`: files that may launch a kernel.
 """

@@ -8,15 +8,14 @@ from __future__ import annotations
 import posixpath
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_file import read_settings
 from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
-from triton_doctor.static.project.database.dependencies import QUERIES, Answer, fingerprint_of
+from triton_doctor.static.project.database.dependencies import QUERIES, Answer
 from triton_doctor.static.project.database.import_index import ImportIndex, paths_by_import
-from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
 from triton_doctor.static.project.database.roles import (
     FileFacts,
     Role,
@@ -26,8 +25,8 @@ from triton_doctor.static.project.database.roles import (
     subscripted_members,
     takes_all,
 )
+from triton_doctor.static.python.function_body import calls_subscript
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.launch_texts import calls_subscript
 from triton_doctor.static.python.parse import read_from_outline, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.directives import Directive
     from triton_doctor.static.sources.files import SourceFile
     from triton_doctor.static.sources.source_text import TextPattern
+
 
 Read = TypeVar("Read")
 
@@ -73,7 +73,6 @@ class Database:
         self._environments: dict[str, EnvironmentFile | None] = {}
         self._answers: dict[tuple[str, str, str], object] = {}
         self._bystanders_by_name: dict[str, tuple[str, ...]] = {}
-        self._fingerprints: dict[tuple[str, ModuleQuery], bytes | None] = {}
         for file in files:
             try:
                 (self.settings if file.kind is FileKind.SETTINGS else self.python).add(file)
@@ -176,14 +175,11 @@ class Database:
             self._answers[key] = query.read(module, word) if module is not None else None
         return self._answers[key]  # type: ignore[return-value]  # the kind names the query
 
-    def fingerprint(self, path: str, query: ModuleQuery) -> bytes | None:
-        """Return a fingerprint of the answer to `query`; None if the file cannot be read completely."""
-        key = (path, query)
-        if key not in self._fingerprints:
-            said = fingerprint_of(self.query(path, QUERIES[query.kind], query.word))
-            module = self.module(path)
-            self._fingerprints[key] = None if module is None or module.unread else said
-        return self._fingerprints[key]
+    def answers(self, path: str, query: ModuleQuery) -> bool:
+        """Return whether the file at `path` gives a non-empty answer to `query`, or cannot be read completely."""
+        found: object = self.query(path, QUERIES[query.kind], query.word)
+        module = self.module(path)
+        return bool(found) or module is None or bool(module.unread)
 
     def environment(self, path: str) -> EnvironmentFile | None:
         """Return the settings of the file at `path`; None if it cannot set anything."""
@@ -295,3 +291,37 @@ class Database:
         except Exception as error:
             error.add_note(f"it was reading {path}")
             raise
+
+
+class ReadModule(NamedTuple):
+    """The module read from `text`, None if unreadable, and its settings, if those were read with it."""
+
+    text: bytes
+    module: Module | None
+    environment: EnvironmentFile | None
+
+
+class KeptModules:
+    """The `most` recently used modules, by path. A module depends on its text only."""
+
+    def __init__(self, most: int = 0) -> None:
+        """Start empty."""
+        self._most = most
+        self._read: dict[str, ReadModule] = {}
+
+    def find(self, path: str, text: bytes) -> ReadModule | None:
+        """Return the module of the file at `path` if it was read from `text`; None if it has to be read.
+
+        A module with parts that failed to parse is read again, since the failing part may not be needed this time.
+        """
+        found = self._read.get(path)
+        if found is None or found.text != text or found.module is None or found.module.unread:
+            return None
+        return found
+
+    def keep(self, path: str, read: ReadModule) -> None:
+        """Keep `read` for `path`, and drop the least recently used module if there are too many."""
+        self._read.pop(path, None)
+        self._read[path] = read
+        if len(self._read) > self._most:
+            del self._read[next(iter(self._read))]

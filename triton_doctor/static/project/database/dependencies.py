@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from triton_doctor.static.python.module import Module
     from triton_doctor.static.sources.source_text import TextPattern
@@ -17,11 +16,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryKind(Generic[Answer]):
-    """A kind of question to one module about a word. `read` computes the answer, a plain value compared by its `repr`.
+    """A kind of question to one module about a word. `read` computes the answer.
 
-    After an edit of the module, results that used an answer remain valid if the answer is the same. `pattern` gives a
-    text search that matches every module with a non-empty answer; None if any module may have one. Such a module also
-    matches one of `marks`, if any are given, whatever the word.
+    `pattern` gives a text search that matches every module with a non-empty answer; None if any module may have one.
+    Such a module also matches one of `marks`, if any are given, whatever the word.
     """
 
     kind: str
@@ -52,14 +50,6 @@ class ModuleQuery(NamedTuple):
     word: str
 
 
-class QueryResult(NamedTuple):
-    """The fingerprint of the answer of the file at `path` to `query`; empty for an empty answer."""
-
-    path: str
-    query: ModuleQuery
-    fingerprint: bytes
-
-
 class ModuleSearch(NamedTuple):
     """A query to all modules that may name something; to test modules only if `with_tests`.
 
@@ -81,23 +71,15 @@ class Dependencies(NamedTuple):
     - `read_paths`: the whole content of these files.
     - `existing`: that these files exist.
     - `missing`: that no file has one of these names; it would have been read or queried.
-    - `query_results`: the answers to single queries.
-    - `searches`, `search_results`: all non-empty answers to these searches.
+    - `searches`: that no other file gives a non-empty answer to one of these.
     - `unimported`: that no file imports a module of this name, except those read.
     """
 
     read_paths: frozenset[str]
     existing: frozenset[str]
     missing: frozenset[str]
-    query_results: frozenset[QueryResult]
-    search_results: frozenset[QueryResult]
     searches: frozenset[ModuleSearch]
     unimported: frozenset[str]
-
-    @property
-    def files(self) -> frozenset[str]:
-        """The files whose content the result depends on."""
-        return self.read_paths.union(result.path for result in (*self.query_results, *self.search_results))
 
     def hold_after(self, changes: Changes) -> bool:
         """Return whether the result is still valid after `changes`."""
@@ -106,15 +88,8 @@ class Dependencies(NamedTuple):
             and self.existing.isdisjoint(changes.gone)
             and self.missing.isdisjoint(changes.names)
             and not any(map(changes.imports, self.unimported))
-            and all(changes.confirms(result) for result in self.query_results if result.path in changes.paths)
-            and {result for result in self.search_results if result.path in changes.paths}
-            == frozenset[QueryResult]().union(*map(changes.search_results, self.searches))
+            and not any(map(changes.extend, self.searches))
         )
-
-
-def fingerprint_of(answer: object) -> bytes:
-    """Return a fingerprint of `answer`; empty for an empty answer."""
-    return blake2b(repr(answer).encode("utf-8", "surrogatepass"), digest_size=8).digest() if answer else b""
 
 
 class ChangedFile(NamedTuple):
@@ -140,12 +115,12 @@ class Changes:
         names: frozenset[str],
         files: Mapping[str, ChangedFile],
         tests: Container[str],
-        query_module: Callable[[str, ModuleQuery], bytes | None],
+        answers: Callable[[str, ModuleQuery], bool],
         importing: Callable[[str, Iterable[str]], Iterable[str]],
     ) -> None:
         """`files` are the Python files among `paths`.
 
-        `query_module` gives the current fingerprint of an answer, or None.
+        `answers` says whether a file gives a non-empty answer to a query, or cannot be read.
 
         `importing` filters files by whether they import a module of that name, or something from it.
         """
@@ -154,7 +129,7 @@ class Changes:
         self.names = names
         self._files = files
         self._tests = tests
-        self._query_module = query_module
+        self._answers = answers
         self._imported_by = importing
         packages = (file for path, file in files.items() if path.endswith("__init__.py"))
         self._handed_on = frozenset[str]().union(*(file.words ^ file.words_before for file in packages))
@@ -162,36 +137,23 @@ class Changes:
         for path, file in files.items():
             for word in file.words:
                 self._importing.setdefault(word, []).append(path)
-        self._found: dict[ModuleSearch, frozenset[QueryResult]] = {}
-
-    def confirms(self, result: QueryResult) -> bool:
-        """Return whether the file's answer is unchanged."""
-        return result.path not in self.gone and self._query_module(result.path, result.query) == result.fingerprint
+        self._extended: dict[ModuleSearch, bool] = {}
 
     def imports(self, module: str) -> bool:
         """Return whether a changed file imports a module of that name, or something from it."""
         return any(True for _ in self._imported_by(module, self._files.keys() - self.gone))
 
-    def search_results(self, search: ModuleSearch) -> frozenset[QueryResult]:
-        """Return the results of `search` in changed files.
-
-        If a package changed what it re-exports, so that other files may be affected, the result equals no earlier one.
-        """
-        if search not in self._found:
-            goes_elsewhere = not self._handed_on.isdisjoint(search.words)
-            self._found[search] = frozenset([_NO_RESULT] if goes_elsewhere else self._results(search))
-        return self._found[search]
-
-    def _results(self, search: ModuleSearch) -> Iterator[QueryResult]:
-        importing = {path for word in search.words for path in self._importing.get(word, ())}
-        for path in importing | ({search.home} & self._files.keys()):
-            if self._files[path].fits(search, path) and (search.with_tests or path not in self._tests):
-                fingerprint = self._query_module(path, search.query)
-                if fingerprint is None:
-                    yield _NO_RESULT
-                elif fingerprint:
-                    yield QueryResult(path, search.query, fingerprint)
+    def extend(self, search: ModuleSearch) -> bool:
+        """Return whether a changed file answers `search`, or a package changed what it re-exports of it."""
+        if search not in self._extended:
+            importing = {path for word in search.words for path in self._importing.get(word, ())}
+            self._extended[search] = not self._handed_on.isdisjoint(search.words) or any(
+                self._files[path].fits(search, path)
+                and (search.with_tests or path not in self._tests)
+                and self._answers(path, search.query)
+                for path in importing | ({search.home} & self._files.keys())
+            )
+        return self._extended[search]
 
 
-_NO_RESULT = QueryResult("", ModuleQuery("", ""), b"")
-NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, query: None, lambda name, paths: ())
+NO_CHANGES = Changes(frozenset(), frozenset(), frozenset(), {}, (), lambda path, query: False, lambda name, paths: ())

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.python.clocks import may_measure_time
+from triton_doctor.static.python.function_body import calls_subscript, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
-from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
 from triton_doctor.static.sources.directives import MARK
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The modules of a scan as one analysis sees them: everything it reads is recorded as a dependency.
 
-There are three kinds of access. Reading a module, `modules[path]`, depends on the whole file. A query depends only on
-its answer. `path in modules` depends only on whether the file exists.
+Reading or querying a module depends on the whole file. `path in modules` depends only on whether the file exists. A
+search depends on the files with an answer, and on no other file having one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from triton_doctor.static.project.database.dependencies import (
     Dependencies,
     ModuleQuery,
     ModuleSearch,
-    QueryResult,
 )
 from triton_doctor.static.project.database.import_index import last_name
 
@@ -38,30 +37,13 @@ class TrackedModules(Mapping[str, "Module"]):
         self._read: set[str] = set()
         self._existing: set[str] = set()
         self._missing: set[str] = set()
-        self._queried: set[tuple[str, ModuleQuery]] = set()
-        self._searched: set[tuple[str, ModuleQuery]] = set()
         self._searches: set[ModuleSearch] = set()
         self._unimported: set[str] = set()
 
     def dependencies(self) -> Dependencies:
-        """Return the dependencies so far. Queries to files that were read as a whole are left out."""
-        queried, searched = self._run_queries(self._queried), self._run_queries(self._searched)
-        query_results = frozenset(result for result in queried if result.path not in self._read)
-        found = frozenset(result for result in searched if result.fingerprint and result.path not in self._read)
+        """Return the dependencies so far."""
         read, existing, missing = map(_interned, (self._read, self._existing, self._missing))
-        searches = frozenset(self._searches)
-        return Dependencies(read, existing, missing, query_results, found, searches, _interned(self._unimported))
-
-    def _run_queries(self, queried: Iterable[tuple[str, ModuleQuery]]) -> list[QueryResult]:
-        """Return the results of queries. Files that cannot be read completely count as read instead."""
-        query_results = []
-        for path, module_query in queried:
-            fingerprint = self._database.fingerprint(path, module_query) if path not in self._read else None
-            if fingerprint is None:
-                self._read.add(path)
-            else:
-                query_results.append(QueryResult(path, module_query, fingerprint))
-        return query_results
+        return Dependencies(read, existing, missing, frozenset(self._searches), _interned(self._unimported))
 
     def __getitem__(self, path: str) -> Module:
         found = self._modules.get(path)
@@ -97,12 +79,8 @@ class TrackedModules(Mapping[str, "Module"]):
         return self._database.python[path]
 
     def query(self, query: QueryKind[Answer], path: str, word: str = "") -> Answer | None:
-        """Return the answer of the module at `path` to `query` about `word`; None if it cannot be read.
-
-        Records the answer as a dependency.
-        """
-        module_query = ModuleQuery(query.kind, word)
-        self._queried.add((path, module_query))
+        """Return the answer of the module at `path` to `query` about `word`; None if it cannot be read."""
+        self._read.add(path)
         return self._database.query(path, query, word)
 
     def search(
@@ -129,8 +107,9 @@ class TrackedModules(Mapping[str, "Module"]):
         matching = paths if query.pattern is None else self._database.import_index.matching(query.pattern(word), paths)
         for path in paths:
             if path in matching and path not in skip:
-                self._searched.add((path, module_query))
                 answer = self._database.query(path, query, word)
+                if self._database.answers(path, module_query):
+                    self._read.add(path)
                 if answer:
                     yield path, answer
 

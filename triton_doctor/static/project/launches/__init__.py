@@ -10,5 +10,4 @@ Files, in reading order:
 - `linking`: the kernels that a launch may start.
 - `launches`: the launches of each kernel, and the arguments they spell out.
 - `argument_positions`: positional arguments to parameters.
-- `expected_errors`: launches that a test expects to fail.
 """

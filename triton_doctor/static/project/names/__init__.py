@@ -7,6 +7,6 @@ Example: in a file with `from ops import copy`, where `ops/__init__.py` imports 
 
 Files, in reading order:
 
-- `resolver`: names to definitions. `applied_names`: names for `apply` of an autograd function.
+- `resolver`: names to definitions. Names bound to `apply` of an autograd function.
 - `kernel_names`, `unscanned`: whether a fix accounts for each occurrence of a kernel's name, in the scan and elsewhere.
 """

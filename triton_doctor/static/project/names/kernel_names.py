@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.plan import LaunchStart, Safety
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.database.roles import imported_sources, imported_words, takes_all
+from triton_doctor.static.project.database.roles import takes_all
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
 from triton_doctor.static.project.names.resolver import DefinitionKind, DefinitionPlace, Resolver
 from triton_doctor.static.python.module import Import
@@ -27,10 +27,10 @@ from triton_doctor.static.sources.spellings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from triton_doctor.finding import Finding
     from triton_doctor.plan import ChangedKernel, Plan
-    from triton_doctor.static.project.cache.scan_cache import ScanCache, ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.python.occurrences import Occurrence
 
@@ -49,17 +49,13 @@ class KernelNames(NamedTuple):
     lookers: tuple[str, ...]
     is_accounted: bool
 
-    def is_still(self, edited: Sequence[tuple[str, bytes]] | None) -> bool:
-        """Return whether none of the texts in `edited`, by path, concerns this; None if any may."""
-        return (
-            self.is_accounted
-            and edited is not None
-            and not any(
-                last_name(path) in self.lookers
-                or _is_near(data, self.lookers)
-                or any(may_hold(data, name) for name in self.names)
-                for path, data in edited
-            )
+    def hold_after(self, edited: Iterable[tuple[str, bytes]]) -> bool:
+        """Return whether none of the texts in `edited`, by path, concerns the kernel."""
+        return self.is_accounted and not any(
+            last_name(path) in self.lookers
+            or _is_near(data, self.lookers)
+            or any(may_hold(data, name) for name in self.names)
+            for path, data in edited
         )
 
 
@@ -71,45 +67,22 @@ def key_of(kernel: ChangedKernel) -> str:
     return f"{kernel.path}:{kernel.qualname}"
 
 
-def find_names(database: Database, now: ScanResult, before: ScanCache) -> dict[str, KernelNames]:
-    """Return the names, by `key_of`, of each kernel that a safe fix in `now` changes.
+def find_names(
+    database: Database, findings: Iterable[Finding], known: Mapping[str, KernelNames]
+) -> dict[str, KernelNames]:
+    """Return the names, by `key_of`, of each kernel that a safe fix of one of `findings` changes.
 
-    Those in `before` are reused if no edit since concerns them.
+    Those that are `known` from an earlier scan are not searched for.
     """
     search = _NameSearch(database)
     found: dict[str, KernelNames] = {}
-    same = {id(result) for result in before.scan_result.file_results.values()}
-    results = sorted(now.file_results.values(), key=lambda result: id(result) in same)
-    edited = None
-    for result in results:
-        for finding in result.found:
-            plan = finding.fix
-            if plan is None or plan.kernel is None or plan.safety is not Safety.SAFE:
-                continue
+    for finding in findings:
+        plan = finding.fix
+        if plan is not None and plan.kernel is not None and plan.safety is Safety.SAFE:
             key = key_of(plan.kernel)
-            known = before.names.get(key) if id(result) in same else None
-            if key not in found and known is not None:
-                edited = edited if edited is not None else _edited_texts(database, before)
-                if known.is_still(edited):
-                    found[key] = known
             if key not in found:
-                found[key] = search.names(plan.kernel, plan)
+                found[key] = known[key] if key in known else search.names(plan.kernel, plan)
     return found
-
-
-def _edited_texts(database: Database, before: ScanCache) -> list[tuple[str, bytes]] | None:
-    """Return the texts that changed since `before`, old and new, by path; None if imports or files changed."""
-    old, now = before.seen.digests, database.seen().digests
-    texts = list[tuple[str, bytes]]()
-    for path in old.keys() | now.keys():
-        if old.get(path) != now.get(path):
-            if path not in before.texts or path not in database.python:
-                return None
-            then, data = before.texts[path], database.python[path]
-            if _imports(then) != _imports(data):
-                return None
-            texts += [(path, then), (path, data)]
-    return texts
 
 
 class _NameSearch:
@@ -182,10 +155,6 @@ def _is_near(data: bytes, lookers: tuple[str, ...]) -> bool:
 
 def _names_looker(data: bytes, lookers: tuple[str, ...]) -> bool:
     return any(holds_word(data, other) for other in lookers[1:])
-
-
-def _imports(data: bytes) -> tuple[object, ...]:
-    return imported_words(data), imported_sources(data), takes_all(data)
 
 
 class _KernelUser(NamedTuple):
