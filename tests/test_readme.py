@@ -85,7 +85,7 @@ def test_page_with_files_and_commands_prints_what_it_shows(page: str, tmp_path: 
 
 
 def test_pages_of_the_site_run_commands() -> None:
-    assert {"docs/start.md", "docs/guides/server.md", "docs/guides/ranks.md"} <= set(SCRIPTS)
+    assert {"docs/start.md", *(f"docs/guides/{name}.md" for name in ("library-ci", "ranks", "server"))} <= set(SCRIPTS)
 
 
 def test_site_builds_without_a_warning_or_the_network(tmp_path: Path) -> None:

@@ -145,19 +145,18 @@ def read_page(code: str) -> RulePage:
 
 
 def rule_code(word: str) -> str:
-    """`TRD201` of `trd201`, `201`, and `constexpr-varies-per-call` in any case; any other word in capitals."""
+    """`TRD201` of `trd201`, `201` and `constexpr-varies-per-call` in any case; what is neither is left in capitals."""
     word = word.strip()
-    if (code := f"TRD{word}") in page_paths():
-        return code
     name = word.lower().replace("_", "-")
-    return next((code for code in page_paths() if rule_name(code) == name), word.upper())
+    code = f"TRD{word}" if word.isascii() and word.isdecimal() else word.upper()
+    return next((known for known in page_paths() if rule_name(known) == name), code)
 
 
 def unknown_rule(word: str, *, place: str = "") -> DoctorError:
     """The error for a code or name that no rule has; `place` says where it stood: ` in --select`."""
     meant = _meant_rule(word)
     hint = f"did you mean {meant}? " if meant else ""
-    return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rules` lists them")
+    return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rule` lists them")
 
 
 def _meant_rule(word: str) -> str | None:
