@@ -145,11 +145,12 @@ def read_page(code: str) -> RulePage:
 
 
 def rule_code(word: str) -> str:
-    """`TRD201` of `trd201`, `201` and `constexpr-varies-per-call` in any case; what is neither is left in capitals."""
+    """`TRD201` of `trd201`, `201`, and `constexpr-varies-per-call` in any case; any other word in capitals."""
     word = word.strip()
+    if (code := f"TRD{word}") in page_paths():
+        return code
     name = word.lower().replace("_", "-")
-    code = f"TRD{word}" if word.isascii() and word.isdecimal() else word.upper()
-    return next((known for known in page_paths() if rule_name(known) == name), code)
+    return next((known for known in page_paths() if rule_name(known) == name), word.upper())
 
 
 def unknown_rule(word: str, *, place: str = "") -> DoctorError:

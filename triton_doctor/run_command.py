@@ -20,6 +20,7 @@ from triton_doctor.runtime.launch.following import is_python
 from triton_doctor.runtime.launch.notes import NotesFolder, process_of
 from triton_doctor.runtime.launch.options import read_options
 from triton_doctor.runtime.launch.processes import ProcessTree
+from triton_doctor.runtime.launch.readiness import CALL, LINE
 from triton_doctor.runtime.launch.supervise import supervise
 from triton_doctor.runtime.launch.unseen import gather_unseen
 from triton_doctor.terminal import escape_line, use_color
@@ -79,6 +80,7 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
         parent=os.getpid(),
         dry=options.dry,
         overlay=overlay,
+        line=(options.warm_when or "").removeprefix(LINE) if (options.warm_when or "").startswith(LINE) else None,
     )
     try:
         status, pid = supervise(command, environment, every_s=LOOK_S, meanwhile=watch.look)
@@ -121,6 +123,8 @@ class Watch:
         self._board: Board | None = None
         self._sample_at_ns = 0
         self._prepared, self._looking = False, True
+        self._warm_at_ns: int | None = None
+        self._waits = options.warm_when is not None
 
     def look(self, pid: int) -> None:
         """Once in a while. A fault of ours ends the looking, and not the program."""
@@ -134,6 +138,9 @@ class Watch:
     def _look(self, pid: int) -> None:
         now_ns = time.perf_counter_ns()
         self._tree_of(pid).look()
+        if self._waits:
+            self._waits = False
+            self._wait_until_ready()
         if not self._prepared and now_ns - self._started_ns > PREPARE_AFTER_S * 1e9:
             self._prepared = True
             prepare()
@@ -151,6 +158,37 @@ class Watch:
                 self._gauge = Gauge()
             self._gauge.read()
 
+    def _wait_until_ready(self) -> None:
+        from triton_doctor.runtime.launch.readiness import wait_until
+
+        def note(at_ns: int) -> None:
+            self._warm_at_ns = at_ns
+
+        condition = self._options.warm_when or ""
+        if not condition.startswith(LINE):
+            wait_until(condition, note)
+
+    def _find_warm(self, recordings: Sequence[str]) -> str | None:
+        """Find when the warm-up was over. Returns why that is not known, if it was asked for."""
+        options = self._options
+        if options.warm_when is None and options.warmup_seconds is None:
+            return None
+        from triton_doctor.runtime.launch.bounds import find_first_launch, find_mark
+        from triton_doctor.runtime.recording_files import read_recordings
+
+        if self._warm_at_ns is None:
+            self._warm_at_ns = self._notes.warm_at_ns()
+        processes = read_recordings(recordings).processes if recordings and self._warm_at_ns is None else ()
+        if options.warmup_seconds is not None:
+            first = find_first_launch(processes)
+            self._warm_at_ns = None if first is None else first + int(options.warmup_seconds * 1e9)
+            return None
+        if options.warm_when == CALL:
+            self._warm_at_ns = find_mark(processes)
+        if self._warm_at_ns is None:
+            return f"the warm-up did not end: {options.warm_when} was not seen"
+        return None
+
     def end(self, status: int, pid: int) -> int:
         """Report, keep what is to be kept, and say with what status to leave."""
         wall_ns = time.perf_counter_ns() - self._started_ns
@@ -162,10 +200,13 @@ class Watch:
         alive = {pid for pid, _ in outliving}
         incomplete = self._notes.complete(path for path in recordings if process_of(path) not in alive)
         unseen = gather_unseen(self._command, self._notes, tree, self._folder, outliving) + incomplete
+        unready = self._find_warm(recordings)
         unwritten = None
         if recordings or self._folder.kept:
             unwritten = self._write_program(status, pid, wall_ns, unseen)
-        found, unchecked = False, list(unseen)
+        found, unchecked = False, [*unseen, *filter(None, [unready])]
+        if unready:
+            say(unready)
         if recordings:
             found, hidden = self._report()
             unchecked += hidden
@@ -225,7 +266,7 @@ class Watch:
             command=self._command,
             target=self._options.target,
             is_dry=self._options.dry is not None,
-            warmup_s=self._options.warmup_seconds,
+            warm_at_ns=self._warm_at_ns,
             started_at_ns=self._started_at_ns,
             wall_ns=wall_ns,
             status=status,
@@ -283,7 +324,7 @@ class Watch:
             budgets=self._budgets,
             at_most=options.max_compiles,
             tier=options.tier,
-            warm_at_ns=self._started_at_ns + int((options.warmup_seconds or 0) * 1e9),
+            warm_at_ns=self._warm_at_ns,
             at_most_warm=options.max_compiles_after_warmup,
         )
         return list(excess)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
     from triton_doctor.runtime.prewarm.plan import PrewarmPlan
+    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.recording import Recording
 
 FOUND, STOPPED = 1, 2
 
@@ -35,8 +37,26 @@ def prewarm(
     ] = False,
     recorded_only: Annotated[bool, typer.Option("--recorded-only", help="Add nothing to what was recorded.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Compile nothing: exit with 1 if the cache misses a variant, or has others.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Compile nothing: exit with 1 if the cache misses a variant or has others, or if the recordings do "
+            "not cover what the program can launch.",
+        ),
     ] = False,
+    src: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--src", help="Read the program's source there.", show_default="the recorded script and its kernels"
+        ),
+    ] = None,
+    list_keys: Annotated[
+        bool, typer.Option("--list", help="Compile nothing: print the key space of each kernel as JSON.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="PATH", help="Also write what was recorded and added as a recording."),
+    ] = None,
     executor: Annotated[
         str | None, typer.Option(metavar="dask:ADDRESS", help="Compile on a cluster: dask:tcp://HOST:PORT.")
     ] = None,
@@ -46,15 +66,18 @@ def prewarm(
 ) -> None:
     """Compile every variant that recordings name, in parallel and without a GPU, into Triton's cache.
 
-    Classes of arguments that the run is likely to have missed are added. What is in the cache already is not compiled
-    again, so a prewarming that was interrupted goes on where it was.
+    What the source of the program shows that it will need is added, and classes of arguments that the run is likely to
+    have missed. What is in the cache already is not compiled again, so a prewarming that was interrupted goes on where
+    it was.
     """
+    import json
     import os
 
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.cache_folder import locate_cache
+    from triton_doctor.report.cover import cover_object
     from triton_doctor.report.prewarm import count_missed, render_check, render_prewarmed
     from triton_doctor.runtime.prewarm.plan import make_plan
     from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
@@ -69,9 +92,15 @@ def prewarm(
         raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
     recorded = read_named(paths)
     require_triton(target or ())
-    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only)
+    foreseen = Foreseen(recorded.processes, src or (), Path.cwd())
+    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only, foresee=foreseen.find)
     if not plan.variants:
         raise DoctorError("no kernel was compiled in these recordings", hint="record a run that launches kernels")
+    if list_keys:
+        typer.echo(json.dumps(cover_object(foreseen.cover), indent=2, default=str))
+        raise typer.Exit(0 if recorded.whole else STOPPED)
+    if output is not None:
+        write_plan(plan, recorded.processes, output, paths)
     say_differences(plan)
     folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
     number = count_jobs(jobs)
@@ -81,8 +110,8 @@ def prewarm(
 
     if check:
         result = check_plan(plan, folder, open_local, in_flight=2 * number)
-        typer.echo(render_check(result), nl=False)
-        whole = not count_missed(result) and not result.unused
+        typer.echo(render_check(result, foreseen.cover), nl=False)
+        whole = not (count_missed(result) or result.unused or foreseen.cover.gaps)
     else:
         make_cache_folder(folder)
         open_executor: Callable[[int], Executor] = open_local
@@ -100,6 +129,36 @@ def prewarm(
     if not recorded.whole:
         raise typer.Exit(STOPPED)
     raise typer.Exit(0 if whole else FOUND)
+
+
+class Foreseen:
+    """What the source shows beside the recordings: `cover` is empty until `find` was called."""
+
+    def __init__(self, processes: "Sequence[Recording]", sources: "Sequence[Path]", cwd: Path) -> None:
+        from triton_doctor.evidence.cover import Cover
+
+        self.cover = Cover()
+        self._processes, self._sources, self._cwd = processes, sources, cwd
+
+    def find(self, variants: "Sequence[KernelVariant]") -> "Sequence[KernelVariant]":
+        """Return the variants that the program can need beside the recorded `variants`."""
+        from triton_doctor.cli.cover import find_cover
+
+        self.cover = find_cover(self._processes, variants, self._sources, cwd=self._cwd)
+        return self.cover.missing
+
+
+def write_plan(plan: "PrewarmPlan", processes: "Sequence[Recording]", output: Path, inputs: "Sequence[Path]") -> None:
+    """Write `plan` as a recording. Raises DoctorError where it cannot be written, or would replace one of `inputs`."""
+    from triton_doctor.cli.streams import require_output
+    from triton_doctor.errors import DoctorError, reason_of
+    from triton_doctor.runtime.prewarm.prewarming import record_plan
+
+    require_output(output, (file for path in inputs for file in (path, *path.glob("*.jsonl"))))
+    try:
+        record_plan(plan, processes, output)
+    except OSError as error:
+        raise DoctorError(f"cannot write {output}: {reason_of(error)}", hint="-o names another file") from error
 
 
 def require_triton(targets: list[str] | tuple[str, ...]) -> None:

@@ -1,13 +1,18 @@
 """`triton-doctor report PATHS...`: what recordings say."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from triton_doctor.report.recording import RunForm, SortOrder
 
-STOPPED = 2
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from triton_doctor.runtime.recording import Recording
+
+FOUND, STOPPED = 1, 2
 
 
 def report(
@@ -24,6 +29,18 @@ def report(
         list[Path] | None,
         typer.Option(help="Say why compiles were not found in this pack.", show_default="packs that the run used"),
     ] = None,
+    cover: Annotated[
+        bool,
+        typer.Option(
+            "--cover", help="Report what the program can launch and the recordings lack; exit with 1 for any."
+        ),
+    ] = False,
+    src: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--src", help="With --cover: read the source there.", show_default="the recorded script and its kernels"
+        ),
+    ] = None,
 ) -> None:
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
@@ -38,6 +55,10 @@ def report(
     require_output(output_file, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
+    if cover:
+        text, whole = render_cover_of(processes, src or [], is_json=output_format is RunForm.JSON)
+        write_report(text, output_file)
+        raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
     to_file = output_file is not None
     text = render_account(
         sort_kernels(account(processes), sort),
@@ -50,3 +71,16 @@ def report(
     )
     write_report(text.lstrip("\n"), output_file)
     raise typer.Exit(0 if recorded.whole else STOPPED)
+
+
+def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is_json: bool) -> tuple[str, bool]:
+    """Return what `processes` lack, as text or JSON, and whether that is nothing."""
+    import json
+
+    from triton_doctor.cli.cover import find_cover
+    from triton_doctor.report.cover import cover_object, render_cover
+    from triton_doctor.runtime.prewarm.variants import gather_variants
+
+    found = find_cover(processes, gather_variants(processes).variants, sources, cwd=Path.cwd())
+    text = json.dumps(cover_object(found), indent=2, default=str) + "\n" if is_json else render_cover(found)
+    return text, found.is_whole

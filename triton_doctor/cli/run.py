@@ -25,7 +25,13 @@ def run(
         str | None,
         typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
     ] = None,
-    warmup_seconds: Annotated[str | None, typer.Option(metavar="S", help="How long compiles are expected.")] = None,
+    warmup_seconds: Annotated[
+        str | None, typer.Option(metavar="S", help="How long compiles are expected, from the first launch.")
+    ] = None,
+    warm_when: Annotated[
+        str | None,
+        typer.Option(metavar="port:N|URL|line:REGEX|call", help="Until when compiles are expected: what says ready."),
+    ] = None,
     max_compiles_after_warmup: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
     ] = None,
@@ -62,6 +68,7 @@ def run(
         ("--max-compiles", max_compiles),
         ("--tier", tier),
         ("--warmup-seconds", warmup_seconds),
+        ("--warm-when", warm_when),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
         ("--dry-unknown", dry_unknown),
         ("--dry-writes", dry_writes),

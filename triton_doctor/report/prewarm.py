@@ -6,20 +6,28 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from triton_doctor.report.concise import plural
+from triton_doctor.report.cover import explain_added, render_gaps
 from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
-from triton_doctor.runtime.prewarm.variants import RECORDED
+from triton_doctor.runtime.prewarm.variants import RECORDED, SOURCE
 from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from triton_doctor.evidence.cover import Cover
     from triton_doctor.runtime.prewarm.plan import Prewarmed
     from triton_doctor.runtime.prewarm.tasks import Outcome
     from triton_doctor.runtime.prewarm.variants import KernelVariant
 
-REASONS_SHOWN = 10
+REASONS_SHOWN, ADDED_SHOWN = 10, 4
 BUILT = "built"
-ORIGINS = {"integer class": "integer classes", "alignment": "alignments", "dtype": "dtypes", "config": "configs"}
+ORIGINS = {
+    "source": "by the source",
+    "integer class": "integer classes",
+    "alignment": "alignments",
+    "dtype": "dtypes",
+    "config": "configs",
+}
 
 
 def render_prewarmed(result: Prewarmed) -> str:
@@ -27,9 +35,10 @@ def render_prewarmed(result: Prewarmed) -> str:
     return "".join(f"{escape_text(line)}\n" for line in _prewarmed_lines(result))
 
 
-def render_check(result: Prewarmed) -> str:
-    """The report of `--check`."""
-    return "".join(f"{escape_text(line)}\n" for line in _check_lines(result))
+def render_check(result: Prewarmed, cover: Cover) -> str:
+    """Return the report of `--check`: what the cache misses, and what the recordings do not cover."""
+    lines = (*_check_lines(result), *render_gaps(cover))
+    return "".join(f"{escape_text(line)}\n" for line in lines)
 
 
 def count_missed(result: Prewarmed) -> int:
@@ -45,6 +54,7 @@ def _prewarmed_lines(result: Prewarmed) -> Iterator[str]:
         parts = [f"{states[COMPILED]:,} compiled", f"{states[FOUND]:,} found in the cache"]
         parts += [f"{states[state]:,} {state}" for state in (FAILED, UNREACHABLE) if states[state]]
         yield f"{target}: {', '.join(parts)}{_launchers(outcomes)}"
+    yield from _added(result)
     yield from _left_out(result)
     failed = result.with_state(FAILED, UNREACHABLE)
     yield from _reasons([pair for pair in failed if pair[0].origin == RECORDED], "could not be prewarmed")
@@ -62,6 +72,7 @@ def _check_lines(result: Prewarmed) -> Iterator[str]:
     yield f"{len(missed):,} missed, {len(result.unused):,} unused"
     for (kernel, reason), count in Counter(missed).items():
         yield f"  missed: `{kernel}`, {plural(count, 'variant')}{f': {reason}' if reason else ''}"
+    yield from explain_added(variant for variant, _ in result.with_state(MISSED) if variant.origin == SOURCE)
     for kernel, count in Counter(kernel for _, kernel in result.unused).items():
         yield f"  unused: `{kernel}`, {plural(count, 'entry', 'entries')}"
 
@@ -88,6 +99,13 @@ def _likely_line(result: Prewarmed) -> str:
 def _launchers(outcomes: Iterable[Outcome]) -> str:
     built = sum(outcome.launcher == BUILT for outcome in outcomes)
     return f"; {plural(built, 'launcher')} built" if built else ""
+
+
+def _added(result: Prewarmed) -> Iterator[str]:
+    foreseen = [variant for variant, _ in result.likely if variant.origin == SOURCE]
+    if foreseen:
+        yield "added by the source:"
+        yield from explain_added(foreseen, ADDED_SHOWN)
 
 
 def _left_out(result: Prewarmed) -> Iterator[str]:

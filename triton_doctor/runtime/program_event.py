@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+WARMED_UP = "warmed up"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkEvent:
-    """From `at_ns` on something holds: `warmed up`, that no more compiles are expected."""
+    """From `at_ns` on something holds: WARMED_UP, that no more compiles are expected."""
 
     name: str
     at_ns: int

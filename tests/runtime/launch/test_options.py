@@ -51,7 +51,11 @@ def test_options_have_their_values():
         pytest.param(["--warmup-seconds", "nan", "a.py"], "takes a number of seconds, not 'nan'", id="no number"),
         pytest.param(["--target"], "--target takes a value", id="no value"),
         pytest.param(["-o", "", "a.py"], "-o takes a file or a folder", id="empty"),
-        pytest.param(["--max-compiles-after-warmup", "1", "a.py"], "goes with --warmup-seconds", id="alone"),
+        pytest.param(["--max-compiles-after-warmup", "1", "a.py"], "goes with --warm-when or", id="alone"),
+        pytest.param(["--warm-when", "8000", "a.py"], "--warm-when does not take '8000'", id="no condition"),
+        pytest.param(["--warm-when", "port:99999", "a.py"], "does not take 'port:99999'", id="no port"),
+        pytest.param(["--warm-when", "line:(", "a.py"], "is no regular expression", id="no expression"),
+        pytest.param(["--warm-when", "call", "--warmup-seconds", "1", "a.py"], "does not go with", id="two ends"),
     ],
 )
 def test_wrong_option_is_told(arguments, message):

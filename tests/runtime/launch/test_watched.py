@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,73 @@ def test_limit_makes_a_0_into_1(run, options, status):
 
     assert done.status == status
     assert ("allowed; the last time: `n` is 12, was 11" in done.err) is bool(status)
+
+
+SERVER = """
+import http.server, threading, time
+from kernels import launch
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if ready else 503)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+
+ready = False
+launch(10, 11)
+"""
+LISTEN = """
+server = http.server.HTTPServer(("127.0.0.1", {port}), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+"""
+
+
+FORK = """
+import os
+if not os.fork():
+    print("ready", flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "end"),
+    [
+        pytest.param("port:{port}", LISTEN, id="port"),
+        pytest.param("http://127.0.0.1:{port}/health", f"{LISTEN}time.sleep(1)\nready = True", id="address"),
+        pytest.param("line:^ERROR.*ready at 9$", "import logging\nlogging.error('ready at %d', 9)", id="line of a log"),
+        pytest.param("line:ready", FORK, id="line of a child"),
+        pytest.param("call", "import triton_doctor\ntriton_doctor.warmed_up(lambda error: None)", id="call"),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_compile_is_late_once_the_program_is_ready(run, condition, end, late):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    after = f"{end.format(port=port)}\ntime.sleep(1.5)\n" + "launch(12)\n" * late
+    limit = ("--warm-when", condition.format(port=port), "--max-compiles-after-warmup", "0")
+    done = run(SERVER + after, *limit)
+
+    assert done.status == int(late), done.err
+    assert ("`scale` compiled 1 time after the warm-up, 0 allowed" in done.err) is late
+
+
+def test_limit_is_not_checked_where_the_program_was_never_ready(run):
+    done = run("from kernels import launch\nlaunch(10)", "--warm-when", "port:1", "--max-compiles-after-warmup", "0")
+
+    assert done.status == 2
+    assert "the limit on compiles could not be checked: the warm-up did not end: port:1 was not seen" in done.err
+
+
+def test_watching_for_a_line_leaves_the_streams_as_they_are(run):
+    program = (
+        "before = sys.stdout, sys.stderr\nprint('re', end='')\nprint('ady')\nprint(sys.stdout is sys.__stdout__)\n"
+    )
+    done = run(f"{program}print('write' in vars(sys.stdout), vars(sys.stderr))", "--warm-when", "line:ready")
+
+    assert done.out == "ready\nTrue\nFalse {'mode': 'w'}\n"
 
 
 def test_limit_leaves_another_status_alone(run):

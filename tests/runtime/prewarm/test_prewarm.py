@@ -29,7 +29,9 @@ def test_program_finds_all_that_was_prewarmed_from_its_recording(workshop: Works
     assert "working" not in printed
     assert set(tiers(first)) == {"compiled"}
     assert tiers(second) == ["loaded from disk"] * len(tiers(first))
-    assert "0 missed, 0 unused" in workshop.doctor("prewarm", "--check", second, "--cache-dir", "warm")
+    assert "0 missed, 0 unused" in workshop.doctor(
+        "prewarm", "--check", "--recorded-only", second, "--cache-dir", "warm"
+    )
     launchers = list((workshop.folder / "warm").rglob("__triton_launcher*"))
     assert bool(launchers) == (version != NEWEST and shutil.which("gcc") is not None)
 
@@ -44,11 +46,13 @@ def test_check_names_what_the_cache_misses_and_what_nothing_uses(workshop: Works
     again = workshop.doctor("prewarm", recording, "--cache-dir", "warm", status=1)
     assert "0 compiled, 4 found in the cache" in again
 
-    checked = workshop.doctor("prewarm", "--check", recording, "--cache-dir", "filled", status=1)
+    checked = workshop.doctor("prewarm", "--check", "--recorded-only", recording, "--cache-dir", "filled", status=1)
     assert "1 missed, 1 unused" in checked
     assert "unused: `made`, 1 entry" in checked
     shutil.rmtree(workshop.folder / "warm")
-    assert "5 missed, 0 unused" in workshop.doctor("prewarm", "--check", recording, "--cache-dir", "warm", status=1)
+    assert "5 missed, 0 unused" in workshop.doctor(
+        "prewarm", "--check", "--recorded-only", recording, "--cache-dir", "warm", status=1
+    )
 
 
 def test_a_missing_recording_is_one_line_with_a_hint(workshop: Workshop) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
 from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
 from triton_doctor.runtime.guards.unexpected import UncheckedError, UnexpectedCompileError
 from triton_doctor.runtime.guards.warmth import begin_warmth, end_warmth
+from triton_doctor.runtime.launch.readiness import CALL, require_condition, wait_until
+from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +29,8 @@ AFTER_WARMUP = "after the warm-up"
 class Guard:
     """What stands after a warm-up, until `close`; also a context, which closes it."""
 
-    def __init__(self, kernel: str, reaction: Reaction, reason: str) -> None:
-        """`reason` ends the first line of what is told."""
+    def __init__(self, kernel: str, reaction: Reaction, reason: str, when: str | None = None) -> None:
+        """`reason` ends the first line of what is told. Until the condition `when` holds, nothing is told."""
         from triton_doctor.runtime import hooks
 
         hooks.require_triton()
@@ -35,14 +39,26 @@ class Guard:
         self._reason = reason
         self._causes = LiveCauses()
         self._unseen: list[str] = []
-        if reason == AFTER_WARMUP:
-            begin_warmth(self)
+        self._is_ready, self._is_closed = when is None, False
         try:
             hooks.attach(self._receive, count_launches=False)
             self._require_sight()
+            if when is not None:
+                wait_until(when, self._begin)
+            elif reason == AFTER_WARMUP:
+                self._begin(time.time_ns())
         except BaseException:
             self._detach()
             raise
+
+    def _begin(self, at_ns: int) -> None:
+        """Count what happens from now on as too late."""
+        from triton_doctor.runtime import hooks
+
+        self._is_ready = True
+        if not self._is_closed:
+            begin_warmth(self)
+            hooks.emit(MarkEvent(name=WARMED_UP, at_ns=at_ns))
 
     def close(self) -> None:
         """Tell nothing any more; closing twice does no harm.
@@ -65,6 +81,7 @@ class Guard:
     def _detach(self) -> None:
         from triton_doctor.runtime import hooks
 
+        self._is_closed = True
         end_warmth(self)
         hooks.detach(self._receive)
 
@@ -76,6 +93,9 @@ class Guard:
     def _receive(self, event: Event) -> None:
         match event:
             case CompileEvent() | AutotuneEvent(cached=False) if fnmatchcase(event.kernel.name, self._kernel):
+                if not self._is_ready:
+                    self._causes.explain(event)
+                    return
                 react(self._reaction, UnexpectedCompileError(self._causes.explain(event), self._reason))
             case WarningEvent(kind="unseen" | "fault") if self._reaction == "raise":
                 # At the end, and not in a launch that nothing was the matter with.
@@ -96,12 +116,15 @@ def forbid_compiles(kernel: str = "*") -> Iterator[None]:
         yield
 
 
-def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*") -> Guard:
+def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*", when: str | None = None) -> Guard:
     """From here each compile, load from disk and round of tuning is a surprise: told, raised, or handed on.
 
     For servers, at the end of the warm-up. `on_compile`: "warn" gives a CompileWarning at the line that launched,
     "raise" an UnexpectedCompileError, and a callable gets that error unraised, on the thread that launched, before
-    the kernel runs; what it raises, the launch raises. Lasts until the Guard is closed.
+    the kernel runs; what it raises, the launch raises. Lasts until the Guard is closed. With `when`, not from here, but
+    from when a port listens (`port:8000`), an address answers 200 (`http://...`) or a line is printed (`line:REGEX`).
     """
     require_reaction(on_compile, "on_compile")
-    return Guard(kernel, on_compile, AFTER_WARMUP)
+    if when is not None and require_condition(when, "when") == CALL:
+        raise DoctorError("when='call' is this call", hint="leave it out")
+    return Guard(kernel, on_compile, AFTER_WARMUP, when)

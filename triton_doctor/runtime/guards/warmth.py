@@ -34,18 +34,22 @@ def end_warmth(guard: object) -> None:
 
 
 class TimedGuard:
-    """From `after_s` seconds after it was made, logs each compile, load and round of tuning as a warning."""
+    """From `after_s` seconds after the first launch, logs each compile, load and round of tuning as a warning."""
 
     def __init__(self, after_s: float) -> None:
-        global _warm_from_s
-        self._causes = LiveCauses()
-        self._reason = f"more than {after_s:g} s after triton was imported"
-        _warm_from_s = min(_warm_from_s, time.monotonic() + after_s)
+        self._causes, self._after_s = LiveCauses(), after_s
+        self._reason = f"more than {after_s:g} s after the first launch"
+        self._has_begun = False
 
     def receive(self, event: Event) -> None:
         """Remember `event`, and log it if it is one too many; a sink."""
+        global _warm_from_s
         match event:
             case CompileEvent() | AutotuneEvent(cached=False):
+                if not self._has_begun:
+                    # The first launch of a kernel compiles it, or loads it.
+                    self._has_begun = True
+                    _warm_from_s = min(_warm_from_s, time.monotonic() + self._after_s)
                 recompile = self._causes.explain(event)
                 if is_warm():
                     log.warning("%s", UnexpectedCompileError(recompile, self._reason))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import COMPILED, HIDING
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
+from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
 from triton_doctor.runtime.wording import tell
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def tell_excess(
     budgets: Iterable[tuple[str, int]],
     at_most: int | None,
     tier: str | None,
-    warm_at_ns: int,
+    warm_at_ns: int | None,
     at_most_warm: int | None,
 ) -> Iterator[str]:
     """A line for each kernel that compiled more often than it may, in all or after `warm_at_ns`, in any process."""
@@ -29,8 +30,21 @@ def tell_excess(
     warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
         yield from _tell(process.events, limits, process, "")
-        late = [event for event in process.events if event.at_ns > warm_at_ns]
-        yield from _tell(late, warm, process, " after the warm-up")
+        if warm_at_ns is not None:
+            late = [event for event in process.events if event.at_ns > warm_at_ns]
+            yield from _tell(late, warm, process, " after the warm-up")
+
+
+def find_first_launch(processes: Iterable[Recording]) -> int | None:
+    """Return when a kernel was first launched, in Unix time: its first launch compiles it or loads it from disk."""
+    compiles = (event for process in processes for event in process.compiles)
+    return min((event.at_ns - 1000 * (event.duration_us + event.process_us) for event in compiles), default=None)
+
+
+def find_mark(processes: Iterable[Recording]) -> int | None:
+    """Return when a process first said that it is warm, in Unix time; None if none did."""
+    marks = (event for process in processes for event in process.events if isinstance(event, MarkEvent))
+    return min((event.at_ns for event in marks if event.name == WARMED_UP), default=None)
 
 
 def _tell(counted: Sequence[Event], limits: Sequence[Limit], process: Recording, when: str) -> Iterator[str]:

@@ -20,7 +20,9 @@ RUN = "_TRITON_DOCTOR_NAME"
 DRY = "_TRITON_DOCTOR_DRY"
 # Of a dry run too: the folder of its overlay.
 OVERLAY = "_TRITON_DOCTOR_OVERLAY"
-OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY, OVERLAY)
+# The regular expression of a line that ends the warm-up.
+LINE = "_TRITON_DOCTOR_LINE"
+OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY, OVERLAY, LINE)
 
 
 def watched(
@@ -33,10 +35,12 @@ def watched(
     parent: int,
     dry: str | None = None,
     overlay: str | None = None,
+    line: str | None = None,
 ) -> dict[str, str]:
     """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them.
 
-    The names of their recordings begin with `run`; `notes` is the folder of their notes. `dry` is what DRY holds.
+    The names of their recordings begin with `run`; `notes` is the folder of their notes. `dry` is what DRY holds, and
+    `line` what LINE does.
     """
     entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
     added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}
@@ -44,6 +48,8 @@ def watched(
         added[TARGET] = target
     if overlay is not None:
         added[OVERLAY] = overlay
+    if line is not None:
+        added[LINE] = line
     if dry is not None:
         added[DRY] = dry
     return {**environment, **added}

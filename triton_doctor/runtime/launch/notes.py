@@ -2,7 +2,8 @@
 
 It lies in memory of the machine where there is such a folder, so that neither a full disk nor a slow one keeps it back.
 `<recording>.launches` is replaced about once a second while kernels are launched; `<process>.stopped` says that a
-process records no more, `<process>.unfollowed` that it started one which cannot be followed. A `run` holds a lock on
+process records no more, `<process>.unfollowed` that it started one which cannot be followed, and `<process>.warm` when
+it printed the line that ends the warm-up. A `run` holds a lock on
 its folder, so that the next one can tell the folders of those that were killed, and remove them.
 """
 
@@ -27,7 +28,7 @@ PREFIX = "triton-doctor-notes-"
 YOUNGEST_ABANDONED_S = 60
 # Of the line that closes a recording.
 LONGEST_END = 512
-LAUNCHES, STOPPED, UNFOLLOWED = ".launches", ".stopped", ".unfollowed"
+LAUNCHES, STOPPED, UNFOLLOWED, WARM = ".launches", ".stopped", ".unfollowed", ".warm"
 
 
 class NotesFolder:
@@ -64,6 +65,10 @@ class NotesFolder:
             for name, text in self._read(STOPPED)
         ]
         return stopped + [line for _, text in self._read(UNFOLLOWED) for line in text.splitlines()]
+
+    def warm_at_ns(self) -> int | None:
+        """When a process first printed the line that ends the warm-up, in Unix time; None if none did."""
+        return min((int(line) for _, text in self._read(WARM) for line in text.split()), default=None)
 
     def remove(self) -> None:
         """The run is over."""

@@ -16,6 +16,7 @@ TAKE_A_VALUE = {
     "--max-compiles": "max_compiles",
     "--tier": "tier",
     "--warmup-seconds": "warmup_seconds",
+    "--warm-when": "warm_when",
     "--max-compiles-after-warmup": "max_compiles_after_warmup",
     "--dry-unknown": "dry_unknown",
     "--dry-writes": "dry_writes",
@@ -48,6 +49,7 @@ class RunOptions:
         "program",
         "target",
         "tier",
+        "warm_when",
         "warmup_seconds",
     )
 
@@ -62,6 +64,7 @@ class RunOptions:
         self.tier = tier(values.get("tier"))
         self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
         self.warmup_seconds = seconds(values.get("warmup_seconds"))
+        self.warm_when = warm_when(values.get("warm_when"))
         self.max_compiles_after_warmup = whole("--max-compiles-after-warmup", values.get("max_compiles_after_warmup"))
 
 
@@ -92,8 +95,12 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
             value = left.pop(0)
         values[TAKE_A_VALUE[name]] = value
     options = RunOptions(tuple(left), flags=flags, values=values)
-    if options.max_compiles_after_warmup is not None and options.warmup_seconds is None:
-        raise DoctorError("--max-compiles-after-warmup goes with --warmup-seconds", hint="--warmup-seconds 30")
+    if options.warmup_seconds is not None and options.warm_when is not None:
+        raise DoctorError("--warm-when does not go with --warmup-seconds", hint="leave one out")
+    if options.max_compiles_after_warmup is not None and options.warmup_seconds is None and options.warm_when is None:
+        raise DoctorError(
+            "--max-compiles-after-warmup goes with --warm-when or --warmup-seconds", hint="--warm-when port:8000"
+        )
     if options.tier is not None and options.max_compiles is None and options.max_compiles_after_warmup is None:
         raise DoctorError("--tier goes with --max-compiles", hint="--max-compiles 4 --tier compiled")
     strays = [f"--{name.replace('_', '-')}" for name in OF_DRY_RUNS if name in values and options.dry is None]
@@ -126,6 +133,15 @@ def whole(name: str, text: str | None) -> int | None:
     if not text.isascii() or not text.isdecimal():
         raise DoctorError(f"{name} takes a whole number, not {text!r}", hint=f"{name} 4")
     return int(text)
+
+
+def warm_when(text: str | None) -> str | None:
+    """What ends the warm-up."""
+    if text is None:
+        return None
+    from triton_doctor.runtime.launch.readiness import require_condition
+
+    return require_condition(text, "--warm-when")
 
 
 def tier(text: str | None) -> str | None:

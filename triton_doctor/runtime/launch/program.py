@@ -11,14 +11,13 @@ from triton_doctor.errors import reason_of
 from triton_doctor.runtime.dry.gpu import read_gpu
 from triton_doctor.runtime.event import WarningEvent
 from triton_doctor.runtime.lines import write_line
-from triton_doctor.runtime.program_event import MarkEvent, ProgramEvent
+from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent, ProgramEvent
 from triton_doctor.runtime.watch import make_header
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-WARMED_UP = "warmed up"
 FILE = "program.jsonl"
 
 
@@ -29,7 +28,7 @@ def write_program(
     command: tuple[str, ...],
     target: str | None,
     is_dry: bool,
-    warmup_s: float | None,
+    warm_at_ns: int | None,
     started_at_ns: int,
     wall_ns: int,
     status: int,
@@ -51,8 +50,8 @@ def write_program(
         started_at_ns=started_at_ns,
     )
     lines = [write_line(header)]
-    if warmup_s is not None:
-        lines.append(write_line(MarkEvent(name=WARMED_UP, at_ns=started_at_ns + int(warmup_s * 1e9))))
+    if warm_at_ns is not None:
+        lines.append(write_line(MarkEvent(name=WARMED_UP, at_ns=warm_at_ns)))
     lines.append(
         write_line(
             ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, pid=pid, gpus=gpus)

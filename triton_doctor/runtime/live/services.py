@@ -4,7 +4,7 @@
 |---|---|
 | `live` | keeps the live file that `top` shows, as each other word does |
 | `metrics` | counts in prometheus_client, once the program imports it or PROMETHEUS_MULTIPROC_DIR is set |
-| `guard`, `guard=SECONDS` | logs each compile later than that (60) after the import of triton, with its cause |
+| `guard`, `guard=SECONDS` | logs each compile later than that (60) after the first launch, with its cause |
 | `log` | logs each compile, load and round of tuning to the logger `triton_doctor` |
 | `spans` | an OpenTelemetry span for each of them |
 """

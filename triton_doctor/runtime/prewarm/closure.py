@@ -53,13 +53,17 @@ class Closure:
     beyond: int = 0
 
 
-def close_variants(variants: Sequence[KernelVariant]) -> Closure:
-    """The variants that are likely beside the recorded `variants`, kernel by kernel."""
-    known = {identify(variant) for variant in variants}
+def close_variants(variants: Sequence[KernelVariant], foreseen: Sequence[KernelVariant] = ()) -> Closure:
+    """Return the variants that are likely beside the recorded `variants`, kernel by kernel.
+
+    Those that the source has `foreseen` are combined with the configs that a round of tuning tried, and no further.
+    """
+    known = {identify(variant) for variant in (*variants, *foreseen)}
+    added = [variant for variant in _configs(foreseen) if identify(variant) not in known]
+    known |= {identify(variant) for variant in added}
     kernels: dict[object, list[KernelVariant]] = defaultdict(list)
     for variant in variants:
         kernels[variant.kernel, variant.source, variant.key.target].append(variant)
-    added: list[KernelVariant] = []
     beyond = 0
     for group in kernels.values():
         here: list[KernelVariant] = []
@@ -90,7 +94,7 @@ def _integers(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
                 # What stays as it is need not be one class for all of a tie.
                 if new is not None and new != _class(variant.key, tie[0]):
                     for name in tie:
-                        key = _with_class(key, name, *new)
+                        key = with_class(key, name, *new)
             yield replace(variant, key=key, origin=INTEGER, values=())
 
 
@@ -161,12 +165,14 @@ def _class(key: CompileKey, name: str) -> IntegerClass | None:
     return (kind, dict(key.attributes).get(name, "")) if kind in INTEGERS else None
 
 
-def _with_class(key: CompileKey, name: str, kind: str, attribute: str) -> CompileKey:
+def with_class(key: CompileKey, name: str, kind: str, attribute: str) -> CompileKey:
+    """Return `key` with another type and class of the argument `name`."""
     signature = tuple((each, kind if each == name else old) for each, old in key.signature)
-    return replace(key, signature=signature, attributes=_with_attribute(key, name, attribute))
+    return replace(key, signature=signature, attributes=with_attribute(key, name, attribute))
 
 
-def _with_attribute(key: CompileKey, name: str, attribute: str) -> tuple[tuple[str, str], ...]:
+def with_attribute(key: CompileKey, name: str, attribute: str) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of `key` with another one of the argument `name`."""
     attributes = dict(key.attributes) | {name: attribute}
     return tuple((each, attributes[each]) for each, _ in key.signature if attributes.get(each))
 
@@ -181,7 +187,7 @@ def _alignments(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
         for name in both:
             if dict(variant.key.signature).get(name, "").startswith("*"):
                 attribute = "" if _is_aligned(variant.key, name) else ALIGNED
-                key = replace(variant.key, attributes=_with_attribute(variant.key, name, attribute))
+                key = replace(variant.key, attributes=with_attribute(variant.key, name, attribute))
                 yield replace(variant, key=key, origin=ALIGNMENT, values=())
 
 

@@ -11,7 +11,7 @@ from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT
 from triton_doctor.runtime.prewarm.variants import RECORDED, gather_variants, retarget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from triton_doctor.runtime.prewarm.tasks import Outcome
     from triton_doctor.runtime.prewarm.variants import KernelVariant
@@ -84,20 +84,31 @@ class Prewarmed:
         return all(fine for variant, fine in ready.items() if variant.origin == RECORDED)
 
 
-def make_plan(recordings: Iterable[Recording], *, targets: Sequence[str] = (), closed: bool = True) -> PrewarmPlan:
-    """The variants of `recordings` for `targets`, or else for what each was recorded for; those likely beside them too.
+def make_plan(
+    recordings: Iterable[Recording],
+    *,
+    targets: Sequence[str] = (),
+    closed: bool = True,
+    foresee: Callable[[Sequence[KernelVariant]], Sequence[KernelVariant]] = lambda variants: (),
+) -> PrewarmPlan:
+    """Return the variants of `recordings` for `targets`, or else for what each was recorded for, and likely others.
 
-    With `closed` False only what was recorded.
+    `foresee` returns what the source needs beside the recorded variants. With `closed` False only what was recorded.
     """
     gathered = gather_variants(recordings)
     chosen = tuple(dict.fromkeys(targets)) or gathered.targets
+    recorded: list[KernelVariant] = []
+    for target in chosen:
+        own = gathered.variants if targets else [v for v in gathered.variants if v.key.target == target]
+        recorded += retarget(own, target)
+    foreseen = foresee(recorded) if closed else ()
     variants: list[KernelVariant] = []
     beyond = 0
     for target in chosen:
-        own = gathered.variants if targets else [v for v in gathered.variants if v.key.target == target]
-        here = retarget(own, target)
-        closure = close_variants(here) if closed else Closure(added=())
-        variants += (*here, *closure.added)
+        here = [variant for variant in recorded if variant.key.target == target]
+        needed = [variant for variant in foreseen if variant.key.target == target]
+        closure = close_variants(here, needed) if closed else Closure(added=())
+        variants += (*here, *needed, *closure.added)
         beyond += closure.beyond
     return PrewarmPlan(
         variants=tuple(variants),

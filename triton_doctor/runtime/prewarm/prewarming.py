@@ -7,16 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.cache_entries import list_kernel_entries, write_entries
+from triton_doctor.runtime.event import COMPILED, CompileEvent, EndEvent
+from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.prewarm.engine import run_tasks
 from triton_doctor.runtime.prewarm.plan import Prewarmed
 from triton_doctor.runtime.prewarm.tasks import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
     from pathlib import Path
 
     from triton_doctor.runtime.prewarm.plan import PrewarmPlan
+    from triton_doctor.runtime.recording import Recording
 
 
 def compile_plan(
@@ -75,6 +78,36 @@ def check_plan(
     used = {outcome.entry for outcome in result.outcomes.values()}
     result.unused = tuple(pair for pair in list_kernel_entries(cache_dir) if pair[0] not in used)
     return result
+
+
+def record_plan(plan: PrewarmPlan, recordings: Sequence[Recording], path: Path) -> None:
+    """Write `plan` as a dry recording, with the rounds of tuning of `recordings`: a process can prewarm itself from it.
+
+    Raises OSError.
+    """
+    headers = [header for recording in recordings for header in recording.headers]
+    header = replace(headers[0], dry=True, rank=None, world_size=None)
+    lines = [write_line(header)]
+    for variant in plan.variants:
+        event = CompileEvent(
+            kernel=variant.kernel,
+            key=variant.key,
+            tier=COMPILED,
+            stages_us=(),
+            launch_site=None,
+            device=None,
+            thread=0,
+            rank=None,
+            at_ns=header.started_at_ns,
+            values=variant.values,
+            source=variant.source,
+            exact=variant.exact,
+            dry=True,
+        )
+        lines.append(write_line(event))
+    lines += [write_line(event) for recording in recordings for event in recording.tunings]
+    lines.append(write_line(EndEvent(wall_us=0, at_ns=header.started_at_ns)))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def count_jobs(asked: int | None) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, CompileKey, KernelName, Scalar
     from triton_doctor.runtime.recording import Recording
 
-RECORDED = "recorded"
+RECORDED, SOURCE = "recorded", "source"
 # What Triton writes where the storage of a tensor is below 2 GiB (triton 3.6 backends/amd/compiler.py, parse_attr).
 SMALL_TENSOR = "tt.pointer_range=32"
 
@@ -22,6 +22,8 @@ SMALL_TENSOR = "tt.pointer_range=32"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelVariant:
     """A kernel and one key. `origin` is RECORDED, or what of the key was added: integer class, alignment, dtype.
+
+    It is SOURCE where the source of the program shows that the key will be needed; then `reason` says why.
 
     `source` is as of a CompileEvent, and `values` are the plain integers that were seen with it. `package` is the
     module that `python -m` ran, for a kernel of `__main__`. `configs` are those, as text, that rounds of tuning tried
@@ -36,6 +38,7 @@ class KernelVariant:
     values: tuple[tuple[str, Scalar], ...] = ()
     package: str = ""
     configs: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

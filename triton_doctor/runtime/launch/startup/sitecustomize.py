@@ -25,8 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 # As in launch/environment.py, which is imported only where triton is.
 FOLDER, NOTES, DRY = "_TRITON_DOCTOR_RUN", "_TRITON_DOCTOR_NOTES", "_TRITON_DOCTOR_DRY"
-OVERLAY = "_TRITON_DOCTOR_OVERLAY"
-OURS = (FOLDER, NOTES, DRY, OVERLAY, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
+OVERLAY, LINE = "_TRITON_DOCTOR_OVERLAY", "_TRITON_DOCTOR_LINE"
+OURS = (FOLDER, NOTES, DRY, OVERLAY, LINE, "_TRITON_DOCTOR_TARGET", "_TRITON_DOCTOR_PARENT", "_TRITON_DOCTOR_NAME")
 # As in live/services.py: what a program is watched by that `run` did not start.
 VARIABLE = "TRITON_DOCTOR"
 OLDEST_PYTHON = (3, 11)
@@ -112,6 +112,17 @@ def divert_writes() -> None:
         begin_overlay(os.environ[OVERLAY])
     except Exception as error:
         note("unfollowed", f"process {os.getpid()} may have replaced or removed files: {error}")
+
+
+def watch_for_line() -> None:
+    """Note when the program prints the line that ends its warm-up."""
+    try:
+        borrow_package()
+        from triton_doctor.runtime.launch.readiness import watch_lines
+
+        watch_lines(os.environ[LINE], lambda at_ns: note("warm", str(at_ns)))
+    except Exception as error:
+        note("unfollowed", f"the lines of process {os.getpid()} are not seen: {error}")
 
 
 def record_unless_torch_begins() -> None:
@@ -269,4 +280,6 @@ if __name__ == "sitecustomize":
         begin()
     if os.environ.get(OVERLAY):
         divert_writes()
+    if os.environ.get(LINE):
+        watch_for_line()
     run_hidden()

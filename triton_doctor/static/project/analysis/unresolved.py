@@ -42,7 +42,7 @@ def unresolved_launches(database: Database, report_paths: frozenset[str] | None)
         if report_paths is None or path in report_paths:
             found = [launch for launch in summaries.launches(path) if not launch.kernels]
             for launch in sorted(found, key=lambda launch: launch.launch.span):
-                yield Unresolved(path, launch.launch.span.line, _reason(launch, names))
+                yield Unresolved(path, launch.launch.span.line, explain_unresolved(launch, names))
 
 
 def files_without_kernels(database: Database, report_paths: frozenset[str] | None) -> Iterator[tuple[str, int]]:
@@ -59,7 +59,7 @@ def files_without_kernels(database: Database, report_paths: frozenset[str] | Non
                 yield path, source.count(b"\n", 0, found.end()) + 1
 
 
-def _reason(launch: LinkedLaunch, names: Resolver) -> str:
+def explain_unresolved(launch: LinkedLaunch, names: Resolver) -> str:
     """Return why the kernel was not found, quoting the source if possible."""
     expr = origin_of(launch, launch.launch.kernel)
     name = dotted(expr)

@@ -1,0 +1,313 @@
+"""What recordings of a warm-up do not cover, by the source of the program: closed key spaces, and open ones."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.recorded import process
+from triton_doctor.cli.cover import find_cover
+from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName
+from triton_doctor.runtime.prewarm.variants import gather_variants
+from triton_doctor.runtime.recording import Recording
+
+KERNELS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, bias, n, BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n)
+    if HAS_BIAS:
+        value += tl.load(bias + at, mask=at < n)
+    tl.store(x + at, value, mask=at < n)
+
+
+"""
+LINE = 6
+FULL = """\
+def answer(lengths: list[int], bias=None):
+    n = len(lengths)
+    x = torch.empty(n, device="cuda")
+    scale[(1,)](x, bias, n, BLOCK=64, HAS_BIAS=bias is not None)
+"""
+
+
+def compiled(folder: Path, *, none: bool = False, n: str = "%16", block: int = 64, flag: bool = True) -> CompileEvent:
+    """The compile of one launch of `scale`."""
+    attributes = (("x", "%16"), *(() if none else (("bias", "%16"),)), *((("n", n),) if n else ()))
+    key = CompileKey(
+        signature=(
+            ("x", "*fp32"),
+            ("bias", "none" if none else "*fp32"),
+            ("n", "i32"),
+            ("BLOCK", "constexpr"),
+            ("HAS_BIAS", "constexpr"),
+        ),
+        constants=(("BLOCK", block), ("HAS_BIAS", flag)),
+        attributes=attributes,
+        options=(("num_warps", 4),),
+        spelled=("num_warps=4",),
+        target="cuda:90",
+    )
+    return CompileEvent(
+        kernel=KernelName(name="scale", module="ops", path=str(folder / "ops.py"), line=LINE),
+        key=key,
+        tier="compiled",
+        stages_us=(),
+        launch_site=None,
+        device=0,
+        thread=1,
+        rank=None,
+        at_ns=0,
+        source="s",
+        exact=(),
+    )
+
+
+def cover(
+    folder: Path,
+    functions: str,
+    *events: CompileEvent | AutotuneEvent,
+    serve: str = "import ops\n\nops.answer(*read())\n",
+    **files: str,
+) -> Cover:
+    """What `events` of `serve.py` lack, whose module `ops` has `functions` below the kernel `scale`."""
+    for name, text in {"ops": KERNELS + functions, "serve": serve, **files}.items():
+        (folder / f"{name}.py").write_text(text)
+    (folder / "pyproject.toml").touch()
+    recording = process(events or [compiled(folder)], 1)
+    command = ("python", str(folder / "serve.py"))
+    recording = Recording(headers=[replace(recording.headers[0], command=command)], events=recording.events)
+    return find_cover([recording], gather_variants([recording]).variants, [], cwd=folder)
+
+
+def told(found: Cover) -> list[str]:
+    """How each missing variant differs from what was recorded."""
+    return sorted(variant.reason.partition(":")[0].replace("`", "") for variant in found.missing)
+
+
+def gaps(found: Cover, kind: str = NOT_PROVED) -> Sequence[tuple[str, str]]:
+    """(parameter, rule) of each gap."""
+    return [(gap.parameter or gap.kernel, gap.code) for gap in found.gaps if gap.kind == kind]
+
+
+def test_class_of_a_count_and_a_tensor_that_may_be_none_vary_with_the_flag_that_says_so(tmp_path: Path) -> None:
+    found = cover(tmp_path, FULL)
+
+    assert told(found) == [
+        "bias None, HAS_BIAS False",
+        "bias None, n 1, HAS_BIAS False",
+        "bias None, n no multiple of 16, HAS_BIAS False",
+        "n 1",
+        "n no multiple of 16",
+    ]
+    assert found.missing[0].reason.endswith("`len(lengths)` is per call, ops.py:18")
+    assert found.gaps == ()
+
+
+def test_cover_is_whole_once_the_missing_variants_are_recorded(tmp_path: Path) -> None:
+    every = [compiled(tmp_path, none=none, n=n, flag=not none) for none in (False, True) for n in ("=1", "%16", "")]
+
+    assert cover(tmp_path, FULL, *every).is_whole
+
+
+LAUNCH = """\
+def answer(lengths: list[int], wide: bool = False):
+    n = len(lengths)
+    {before}
+    scale[(1,)](torch.empty(n, device="cuda"), torch.empty(8, device="cuda"), n, BLOCK={block}, HAS_BIAS=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "block", "missing", "unproved"),
+    [
+        pytest.param("", "64", ["n 1", "n no multiple of 16"], [], id="literal"),
+        pytest.param("", "32 if wide else 64", 5, [], id="flag of two literals"),
+        pytest.param("", "min(triton.next_power_of_2(n), 64)", 9, [], id="bucket below a bound"),
+        pytest.param("if n > 64: raise ValueError", "triton.next_power_of_2(n)", 9, [], id="bucket below a test"),
+        pytest.param("", "max(16, min(64, triton.next_power_of_2(n)))", 6, [], id="bucket in a range"),
+        pytest.param("", "32 if n > 1000 else 64", 4, [], id="choice by a size"),
+        pytest.param("", "triton.next_power_of_2(n)", 2, [("BLOCK", "TRD206")], id="bucket without a bound"),
+        pytest.param("", "n", 2, [("BLOCK", "TRD201")], id="raw size"),
+        pytest.param("", "unknown(n)", 2, [("BLOCK", "")], id="not followed"),
+        pytest.param("if wide: n = 16", "64", ["n 1", "n no multiple of 16"], [], id="assigned in a branch"),
+    ],
+)
+def test_key_space_is_closed_only_where_the_source_shows_all_values(
+    tmp_path: Path, before: str, block: str, missing: list[str] | int, unproved: list[tuple[str, str]]
+) -> None:
+    found = cover(tmp_path, LAUNCH.format(before=before or "pass", block=block))
+
+    assert (len(told(found)) if isinstance(missing, int) else told(found)) == missing
+    assert gaps(found) == unproved
+
+
+def test_values_that_callers_without_triton_pass_are_values_too(tmp_path: Path) -> None:
+    functions = """\
+def answer(mode):
+    x = torch.empty(64, device="cuda")
+    scale[(1,)](x, x, 64, BLOCK=mode, HAS_BIAS=True)
+"""
+    serve = "import ops\n\nops.answer(64)\nops.answer(32)\n"
+    found = cover(tmp_path, functions, serve=serve)
+
+    assert told(found) == ["BLOCK 32"]
+    assert gaps(found) == []
+
+
+def test_integer_that_is_not_specialized_has_one_class(tmp_path: Path) -> None:
+    unspecialized = KERNELS.replace("@triton.jit\n", '@triton.jit(do_not_specialize=["n"])\n')
+    found = cover(tmp_path, "", compiled(tmp_path, n=""), ops=unspecialized + FULL)
+
+    assert told(found) == ["bias None, HAS_BIAS False"]
+
+
+def test_view_that_begins_anywhere_is_aligned_or_not(tmp_path: Path) -> None:
+    functions = """\
+def answer(lengths: list[int]):
+    x = torch.empty(100, device="cuda")
+    start = len(lengths)
+    scale[(1,)](x[start:], x, 64, BLOCK=64, HAS_BIAS=True)
+"""
+    found = cover(tmp_path, functions)
+
+    assert told(found) == ["x given unaligned"]
+
+
+def test_heuristic_is_computed_from_the_arguments_of_the_launch(tmp_path: Path) -> None:
+    heuristic = '@triton.heuristics({"HAS_BIAS": lambda args: args["bias"] is not None})\n@triton.jit\n'
+    functions = FULL.replace(", HAS_BIAS=bias is not None", "")
+    found = cover(tmp_path, "", ops=KERNELS.replace("@triton.jit\n", heuristic) + functions)
+
+    assert len(told(found)) == 5
+    assert gaps(found) == []
+
+
+OTHER = """\
+@triton.jit
+def sample(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 0.0)
+
+
+def draw(x):
+    sample[(1,)](x, BLOCK=64)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("serve", "missing"),
+    [
+        pytest.param("import ops\n\nops.answer(read())\n", [], id="nothing names it"),
+        pytest.param("import ops\n\nops.answer(read())\nif hot():\n    ops.draw(x)\n", ["sample"], id="called"),
+        pytest.param("import ops\n\nWAYS = {'draw': ops.draw}\nops.answer(read())\n", ["sample"], id="in a table"),
+        pytest.param(
+            "from ops import answer, draw\n\ndef unused():\n    draw(1)\n\nanswer(read())\n",
+            [],
+            id="in an unused function",
+        ),
+        pytest.param("import other\n\nother.main()\n", ["sample"], id="through a module without Triton"),
+    ],
+)
+def test_kernel_that_the_program_can_launch_and_never_did_is_named(
+    tmp_path: Path, serve: str, missing: list[str]
+) -> None:
+    other = "import ops\n\n\ndef main():\n    ops.answer([])\n    ops.draw(1)\n"
+    found = cover(tmp_path, OTHER + FULL, serve=serve, other=other)
+
+    assert [gap.kernel for gap in found.gaps if gap.kind == NOT_LAUNCHED] == missing
+
+
+@pytest.mark.parametrize(
+    ("serve", "reason"),
+    [
+        pytest.param(
+            "import ops\n\nops.answer(read())\ngetattr(ops, name())(1)\n",
+            "`getattr` of a computed name may lead to launches that are not listed",
+            id="function by a computed name",
+        ),
+        pytest.param(
+            "import absent_package\nimport ops\n\nops.answer(read())\n",
+            "`absent_package` is not installed here, and was not read",
+            id="package that is not here",
+        ),
+        pytest.param(
+            "import ops\n\nops.answer(read())\nops.indirect(ops.pick())\n",
+            "the kernel of a launch is not found: `kernel` is an argument of `indirect`, and no caller is followed "
+            "for it",
+            id="kernel that is not found",
+        ),
+    ],
+)
+def test_launch_behind_code_that_was_not_read_keeps_the_cover_from_being_proved(
+    tmp_path: Path, serve: str, reason: str
+) -> None:
+    indirect = "\n\ndef indirect(kernel):\n    kernel[(1,)](1)\n\n\n"
+    found = cover(tmp_path, OTHER + FULL + indirect, serve=serve)
+
+    assert reason in [gap.reason for gap in found.gaps]
+
+
+def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> None:
+    found = cover(tmp_path, FULL)
+    (tmp_path / "serve.py").unlink()
+    recording = process([compiled(tmp_path)], 1)
+    found = find_cover([recording], gather_variants([recording]).variants, [], cwd=tmp_path)
+
+    assert any(gap.reason.startswith("the script of the recorded command") for gap in found.gaps)
+
+
+KEEP = "pass `cache_results=True`, or set TRITON_CACHE_AUTOTUNING=1 where the program starts"
+TUNED = KERNELS.replace(
+    "@triton.jit\n", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"]{kept})\n@triton.jit\n'
+)
+TUNED_LAUNCH = """\
+def answer(lengths: list[int]):
+    n = len(lengths)
+    {test}
+    x = torch.empty(n, device="cuda")
+    scale[(1,)](x, x, n, HAS_BIAS=True)
+"""
+
+
+def tuned(folder: Path, n: int) -> AutotuneEvent:
+    """A round of tuning for one size."""
+    return AutotuneEvent(
+        kernel=compiled(folder).kernel,
+        key=(("n", n), ("dtype 0", "torch.float32")),
+        best="BLOCK: 64",
+        timings_ms=(("BLOCK: 64", 0.1),),
+        duration_us=None,
+        cached=False,
+        launch_site=None,
+        thread=1,
+        rank=None,
+        at_ns=0,
+    )
+
+
+def test_sizes_that_were_not_tuned_and_tuning_that_is_not_kept_are_named(tmp_path: Path) -> None:
+    ops = TUNED.replace("{kept}", "") + TUNED_LAUNCH.format(test="if n > 3: raise ValueError")
+    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
+
+    assert [gap.reason for gap in found.gaps if gap.kind == NOT_TUNED] == [
+        "not tuned for n 1",
+        "not tuned for n 2",
+        f"each start tunes it again: {KEEP}",
+    ]
+
+
+def test_tuning_key_that_is_a_raw_size_is_open(tmp_path: Path) -> None:
+    ops = TUNED.replace("{kept}", ", cache_results=True") + TUNED_LAUNCH.format(test="pass")
+    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
+
+    assert gaps(found) == [("n", "TRD301")]
+    assert told(found) == ["n 1", "n a multiple of 16"]

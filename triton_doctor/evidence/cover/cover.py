@@ -1,0 +1,187 @@
+"""The source of a program and its recorded variants to what they lack: kernels, keys, and tuning that is not kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover, Gap, KernelSpace, ParameterSpace
+from triton_doctor.evidence.cover.formulas import read_spaces
+from triton_doctor.evidence.cover.keys import find_missing
+from triton_doctor.evidence.whose import is_program, owners_of
+from triton_doctor.runtime.event import HOOKED, NOT_KEPT
+from triton_doctor.static.project.analysis.unresolved import explain_unresolved
+from triton_doctor.static.project.calls.entry_reach import find_reached
+from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.python.module import Kernel
+from triton_doctor.static.rules.registry import run_checks
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from triton_doctor.runtime.event import AutotuneEvent, KernelName
+    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.recording import Recording
+    from triton_doctor.static.project.project import LinkedLaunch, Project
+
+# Their own kernels are no program's, and torch.compile's are not prewarmed.
+FRAMEWORKS = frozenset({"torch", "triton", "triton_doctor", "torchvision", "torchaudio"})
+MISALIGNED = "TRD209"
+TUNING_VARIABLE = "TRITON_CACHE_AUTOTUNING"
+
+
+class CoverSearch:
+    """Compares one project with recordings. `unresolved` are the launches whose kernel was not found.
+
+    Paths are relative to `base`, and shown by `show`.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        unresolved: Sequence[LinkedLaunch],
+        recordings: Sequence[Recording],
+        variants: Sequence[KernelVariant],
+        *,
+        base: Path,
+        show: Callable[[str], str],
+    ) -> None:
+        self._project, self._unresolved, self._base, self._show = project, unresolved, base, show
+        self._recordings, self._variants = recordings, variants
+        self._owners = self._find_owners()
+        self._entries = tuple(sorted(set(self._find_entries())))
+        self._reached = tuple(find_reached(project, entry, FRAMEWORKS) for entry in self._entries)
+
+    def find(self) -> Cover:
+        """Return what the recordings lack."""
+        spaces: list[KernelSpace] = []
+        gaps: list[Gap] = [*self._unproved()]
+        unaligned = self._find_unaligned()
+        for kernel in self._project.kernels():
+            launches = [one for one in launches_of(self._project).get(kernel.key, ()) if self._counts(one)]
+            names = self._owners.get(kernel.key, ())
+            recorded = [variant for variant in self._variants if variant.kernel in names]
+            if not recorded:
+                gaps += [self._gap(NOT_LAUNCHED, launch, kernel=kernel.name) for launch in launches[:1]]
+                continue
+            if not launches:
+                reason = "no launch of it is read: code that is not followed launches it"
+                gaps.append(self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason))
+            read = [
+                space._replace(path=self._show(space.path)) for space in read_spaces(self._project, kernel, launches)
+            ]
+            rows: dict[ParameterSpace, None] = {}
+            missing: list[KernelVariant] = []
+            for target in dict.fromkeys(variant.key.target for variant in recorded):
+                own = [variant for variant in recorded if variant.key.target == target]
+                found = find_missing(read, own, unaligned.get((kernel.path, kernel.line), ()))
+                missing += found.missing
+                rows |= dict.fromkeys(found.rows)
+                gaps += [*found.gaps, *self._untuned(kernel, names, found.tuning_keys, launches)]
+            spaces.append(
+                KernelSpace(kernel=min(names), parameters=tuple(rows), recorded=len(recorded), missing=tuple(missing))
+            )
+        return Cover(
+            spaces=tuple(spaces), gaps=tuple(dict.fromkeys(gaps)), entries=tuple(map(self._show, self._entries))
+        )
+
+    def _gap(self, kind: str, place: LinkedLaunch | Kernel, *, kernel: str = "", reason: str = "") -> Gap:
+        if isinstance(place, Kernel):
+            path, line = place.path, place.line
+        else:
+            path, line = place.module.path, place.launch.span.line
+        return Gap(kind=kind, path=self._show(path), line=line, kernel=kernel, reason=reason)
+
+    def outside(self) -> Mapping[str, str]:
+        """Return the packages that the program imports and that were not read, each with a file that imports it."""
+        return {name: self._show(path) for reached in self._reached for name, path in reached.outside}
+
+    def _find_owners(self) -> Mapping[tuple[str, str, int], Sequence[KernelName]]:
+        by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
+        for kernel in self._project.kernels():
+            by_name[kernel.name].append(kernel)
+        found: defaultdict[tuple[str, str, int], list[KernelName]] = defaultdict(list)
+        for name in dict.fromkeys(variant.kernel for variant in self._variants):
+            variants = [variant for variant in self._variants if variant.kernel == name]
+            parameters = frozenset(part for part, _ in variants[0].key.signature)
+            owners = owners_of(name, parameters, by_name.get(name.name, ()), self._base)
+            if len(owners) == 1:
+                found[owners[0].key].append(name)
+        return found
+
+    def _find_entries(self) -> Iterator[str]:
+        """Yield the scripts and modules that the recorded commands ran, as far as they were read."""
+        paths = {path: (self._base / path).as_posix() for path in self._project.modules}
+        for words in (header.command for recording in self._recordings for header in recording.headers):
+            at = words.index("-m") if "-m" in words[:-1] else -1
+            if at > 0:
+                stem = f"/{words[at + 1].replace('.', '/')}"
+                wanted = (f"{stem}.py", f"{stem}/__main__.py")
+                yield from (path for path, whole in paths.items() if whole.endswith(wanted))
+            elif script := next((word for word in words[1:] if word.endswith(".py")), None):
+                yield from (path for path, whole in paths.items() if is_program(whole, script))
+
+    def _counts(self, launch: LinkedLaunch) -> bool:
+        """Return whether the program can come to `launch`."""
+        if self._reached:
+            return any((launch.module.path, launch.function.qualname) in one.functions for one in self._reached)
+        graph = interpreter_of(self._project).call_graph
+        return not graph.is_no_program(launch.module, launch.function, launch.launch.arms)
+
+    def _unproved(self) -> Iterator[Gap]:
+        for launch in filter(self._counts, self._unresolved):
+            reason = f"the kernel of a launch is not found: {explain_unresolved(launch, self._project.names)}"
+            yield self._gap(NOT_PROVED, launch, reason=reason)
+        if not all(map(self._counts, self._project.launches)):
+            for path, line, how in (place for one in self._reached for place in one.computed):
+                reason = f"{how} may lead to launches that are not listed"
+                yield Gap(kind=NOT_PROVED, path=self._show(path), line=line, reason=reason)
+        owned = {name for names in self._owners.values() for name in names}
+        for name in dict.fromkeys(variant.kernel for variant in self._variants if variant.kernel not in owned):
+            reason = "its source is not among the files that were read: `--src` names more"
+            yield Gap(kind=NOT_PROVED, path=name.path, line=name.line, kernel=name.name, reason=reason)
+        if not self._entries:
+            reason = "the script of the recorded command is not among the files that were read: all launches count"
+            yield Gap(kind=NOT_PROVED, path="", line=0, reason=reason)
+
+    def _find_unaligned(self) -> Mapping[tuple[str, int], set[str]]:
+        """Return, by path and line of a kernel, the parameters that may begin at any element of a tensor."""
+        found: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
+        for finding in run_checks(self._project, frozenset({MISALIGNED}), "the cover"):
+            place, name = finding.facts.kernel_location, finding.facts.parameter
+            if place is not None and name is not None:
+                found[place.path, place.line].add(name)
+        return found
+
+    def _untuned(
+        self,
+        kernel: Kernel,
+        names: Sequence[KernelName],
+        tuning_keys: Iterable[tuple[tuple[str, object], ...]],
+        launches: Sequence[LinkedLaunch],
+    ) -> Iterator[Gap]:
+        """Yield the rounds of tuning that were not made, and whether their results are lost."""
+        every = (event for recording in self._recordings for event in recording.tunings)
+        events = [event for event in every if event.kernel in names]
+        seen = [{(name, repr(value)) for name, value in event.key} for event in events]
+        for wanted in sorted(tuning_keys, key=repr):
+            if not any({(name, repr(value)) for name, value in wanted} <= key for key in seen):
+                text = ", ".join(f"{name} {value!r}" for name, value in wanted)
+                yield self._gap(NOT_TUNED, launches[0], kernel=kernel.name, reason=f"not tuned for {text}")
+        lost = self._explain_loss(kernel, events)
+        if lost:
+            yield self._gap(NOT_TUNED, kernel, kernel=kernel.name, reason=f"each start tunes it again: {lost}")
+
+    def _explain_loss(self, kernel: Kernel, events: Sequence[AutotuneEvent]) -> str:
+        """Return why the next process tunes `kernel` again; empty if it does not, or has nothing to tune."""
+        told = {event.kept for event in events}
+        if HOOKED in told:
+            return "a `pre_hook` of a config keeps the timings from being kept"
+        variables = [dict(header.variables) for recording in self._recordings for header in recording.headers]
+        is_set = all(one.get(TUNING_VARIABLE, "").lower() in ("1", "true", "on", "yes", "y") for one in variables)
+        is_kept = is_set or kernel.autotune is None or kernel.autotune.keeps
+        if NOT_KEPT in told or ("" in told and not is_kept):
+            return f"pass `cache_results=True`, or set {TUNING_VARIABLE}=1 where the program starts"
+        return ""

@@ -1,0 +1,433 @@
+"""The launches of one kernel, and its recorded variants, to the variants that it will need beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from triton_doctor.evidence.cover import NOT_PROVED, Gap, ParameterSpace
+from triton_doctor.evidence.cover.formulas import ChoiceKind
+from triton_doctor.evidence.cover.values import (
+    LARGEST,
+    SOMETHING,
+    UnknownValueError,
+    choices_in,
+    combine,
+    evaluate,
+    is_bucket,
+    is_exhausted,
+    list_forms,
+)
+from triton_doctor.runtime.event import Scalar
+from triton_doctor.runtime.keys import INTEGERS
+from triton_doctor.runtime.prewarm.closure import ALIGNED, with_attribute, with_class
+from triton_doctor.runtime.prewarm.variants import SOURCE, identify
+from triton_doctor.static.variability.values.lattice import Variability
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from triton_doctor.evidence.cover.formulas import LaunchSpace
+    from triton_doctor.runtime.event import CompileKey
+    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.static.python.ir import Expr
+
+# A constexpr with more values is for no warm-up, and a kernel with more variants has another problem.
+MOST_VALUES, MOST_VARIANTS = 64, 1024
+CONSTEXPR, INTEGER, POINTER, PLAIN, OPTION = "constexpr", "integer", "pointer", "plain", "option"
+CLASSES = {"=1": "1", ALIGNED: "a multiple of 16", "": "no multiple of 16"}
+PER_CALL, BUCKET, TUNED = "TRD201", "TRD206", "TRD301"
+Outcome = tuple[str, object]
+"""`("class", "%16")`, `("value", 64)` or `("none", None)`; `("same", None)` for what is as recorded."""
+SAME: Outcome = ("same", None)
+
+
+@dataclass(slots=True, kw_only=True)
+class KernelKeys:
+    """What was worked out of a kernel's launches."""
+
+    missing: list[KernelVariant] = field(default_factory=list)
+    rows: list[ParameterSpace] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    tuning_keys: set[tuple[tuple[str, object], ...]] = field(default_factory=set)
+
+
+def find_missing(
+    spaces: Sequence[LaunchSpace], recorded: Sequence[KernelVariant], unaligned: Collection[str]
+) -> KernelKeys:
+    """Work out what the launches `spaces` of one kernel need beside its variants `recorded`, of one target.
+
+    `unaligned` are parameters that may begin at any element of a tensor.
+    """
+    keys = KernelKeys()
+    known = {identify(variant) for variant in recorded}
+    for space in spaces:
+        _Launch(space, recorded, unaligned, keys, known).run()
+    return keys
+
+
+class _Launch:
+    """Works out one launch, and adds what it needs to `keys`."""
+
+    def __init__(
+        self,
+        space: LaunchSpace,
+        recorded: Sequence[KernelVariant],
+        unaligned: Collection[str],
+        keys: KernelKeys,
+        known: set[object],
+    ) -> None:
+        self._space, self._recorded, self._unaligned, self._keys, self._known = space, recorded, unaligned, keys, known
+        self._kernel = space.kernel
+        self._constexprs = {param.name for param in self._kernel.params if param.is_constexpr}
+        self._open: dict[str, tuple[str, str]] = {}
+        self._roles = self._find_roles()
+        self._untuned: set[str] = set()
+
+    def run(self) -> None:
+        if self._space.hides:
+            self._add_gap("", "its arguments are in a list or table that is not followed")
+            return
+        parts = [self._of_component(formulas) for formulas in self._components()]
+        parts += [
+            [{name: ("aligned", True)}, {name: ("aligned", False)}]
+            for name in self._unaligned
+            if self._roles.get(name) == POINTER
+        ]
+        if prod(map(len, parts)) > MOST_VARIANTS:
+            self._add_gap("", f"its parameters have {prod(map(len, parts)):,} combinations of values")
+            parts = []
+        for name, (reason, code) in self._open.items():
+            self._add_gap(name, reason, code)
+        fixed = self._fixed()
+        bases = [one for one in self._recorded if self._fits(one, fixed)]
+        for combination in product(*parts):
+            outcomes: dict[str, Outcome] = {name: one for part in combination for name, one in part.items()}
+            for base in bases or self._recorded:
+                self._add(base, outcomes if bases else fixed | outcomes)
+            self._add_tuning_key(fixed | outcomes)
+        self._add_rows(parts)
+
+    def _find_roles(self) -> dict[str, str]:
+        """Return what each parameter or option with a formula is, by the recorded signatures."""
+        kinds: dict[str, str] = {}
+        for variant in self._recorded:
+            kinds |= {name: kind for name, kind in variant.key.signature if kind not in ("none", kinds.get(name))}
+        options = {name for variant in self._recorded for name, _ in variant.key.options}
+        roles: dict[str, str] = {}
+        for name, formula in self._space.formulas.items():
+            kind = kinds.get(name, "none")
+            if choices_in(formula) and any(part.startswith(f"{name}[") for part in kinds):
+                self._open[name] = ("a tuple, whose items are not followed", "")
+                continue
+            if name in self._constexprs:
+                roles[name] = CONSTEXPR
+            elif kind in INTEGERS:
+                roles[name] = INTEGER
+            elif name in options:
+                roles[name] = OPTION
+            else:
+                roles[name] = POINTER if kind == "none" or kind.startswith("*") else PLAIN
+        return roles
+
+    @property
+    def _tuned_by(self) -> tuple[str, ...]:
+        keys = self._kernel.autotune.key if self._kernel.autotune is not None else ()
+        return tuple(name for name in keys if name not in self._untuned)
+
+    def _components(self) -> Iterator[dict[str, Expr]]:
+        """Yield the formulas that vary, in groups that share no choice."""
+        groups: list[tuple[set[str], dict[str, Expr]]] = []
+        for name, role in self._roles.items():
+            formula = self._space.formulas[name]
+            if not self._varies(name, role, formula):
+                continue
+            choices, formulas = set(choices_in(formula)), {name: formula}
+            for group in [group for group in groups if group[0] & choices]:
+                groups.remove(group)
+                choices |= group[0]
+                formulas = group[1] | formulas
+            groups.append((choices, formulas))
+        for _, formulas in groups:
+            yield formulas
+
+    def _varies(self, name: str, role: str, formula: Expr) -> bool:
+        """Return whether `name` has several values that can be worked out; else it is as recorded, or open."""
+        choices = [self._space.choices[one] for one in choices_in(formula)]
+        may_be_none = any(choice.may_be_none for choice in choices)
+        if role == PLAIN or (role == POINTER and not may_be_none):
+            return False
+        if role == INTEGER and name in self._kernel.do_not_specialize and name not in self._tuned_by:
+            return False
+        if all(choice.kind is ChoiceKind.RECORDED and not choice.may_be_none for choice in choices):
+            return False
+        if role == POINTER:
+            return True
+        opened = next((choice for choice in choices if choice.kind is ChoiceKind.OPEN), None)
+        if opened is not None and list_forms(formula) is None and not self._evaluates(name, formula):
+            self._open[name] = (_open_reason(opened.text, opened.number.decide()), "")
+            return False
+        return True
+
+    def _evaluates(self, name: str, formula: Expr) -> bool:
+        """Return whether `name` has a value whatever its open choices are: a test for None, for example."""
+        try:
+            combine({name: formula}, self._space.choices, self._outcome)
+        except UnknownValueError:
+            return False
+        return True
+
+    def _of_component(self, formulas: dict[str, Expr]) -> list[dict[str, Outcome]]:
+        """Return the combinations of outcomes of `formulas`, without those that cannot be worked out."""
+        formulas = dict(formulas)
+        while formulas:
+            try:
+                combined = combine(formulas, self._space.choices, self._outcome)
+            except UnknownValueError:
+                failed = next(name for name, formula in formulas.items() if not self._evaluates(name, formula))
+            else:
+                if combined is not None:
+                    return self._checked(combined, formulas)
+                self._open |= dict.fromkeys(formulas, ("too many values of its sizes to try", ""))
+                return [{}]
+            del formulas[failed]
+            if self._roles[failed] == INTEGER and failed not in self._tuned_by:
+                # Of any integer there are three classes.
+                rest = self._of_component(formulas)
+                classes = dict.fromkeys(self._class_of(failed, value) for value in (1, 16, 17))
+                return [one | {failed: ("class", each)} for one in rest for each in classes]
+            forms = list_forms(self._space.formulas[failed])
+            if forms is not None and failed in self._constexprs:
+                rest = self._of_component(formulas)
+                return [one | {failed: ("value", each)} for one in rest for each in forms]
+            text = self._space.texts.get(failed, failed)
+            self._open[failed] = (f"`{text}` is computed from what is not followed", "")
+        return [{}]
+
+    def _checked(self, combined: list[dict[str, object]], formulas: dict[str, Expr]) -> list[dict[str, Outcome]]:
+        """Return `combined` without what has too many values, or values that were not tried: that is open."""
+        outcomes: list[dict[str, Outcome]] = combined  # type: ignore[assignment]
+        dropped: set[str] = set()
+        for name, formula in formulas.items():
+            if self._roles[name] not in (CONSTEXPR, OPTION) and name not in self._tuned_by:
+                continue
+            values = {repr(one[name]): one[name][1] for one in outcomes}
+            numbers = [value for value in values.values() if type(value) is int]
+            is_bounded = max(numbers, default=0) < LARGEST // 2
+            choices = [self._space.choices[one] for one in choices_in(formula)]
+            bound = self._space.numbers[name].bound if name in self._space.numbers else None
+            is_tried = (
+                list_forms(formula) is not None
+                or is_exhausted(choices)
+                or (is_bucket(formula) and is_bounded)
+                or (bound is not None and len(values) >= bound)
+            )
+            if is_tried and len(values) <= MOST_VALUES:
+                continue
+            text = self._space.texts.get(name, name)
+            if name in self._tuned_by:
+                self._untuned.add(name)
+                self._open[name] = (f"`{text}` differs between calls: each value is tuned again", TUNED)
+                return self._of_component(formulas)
+            what = "a power of two without a bound" if is_bucket(formula) else "a variant for each value"
+            self._open[name] = (f"`{text}` differs between calls: {what}", BUCKET if is_bucket(formula) else PER_CALL)
+            dropped.add(name)
+        found = {repr(kept): kept for one in outcomes if (kept := {k: v for k, v in one.items() if k not in dropped})}
+        return list(found.values()) or [{}]
+
+    def _class_of(self, name: str, value: int) -> str:
+        if name in self._kernel.do_not_specialize:
+            return ""
+        if value == 1:
+            return "=1"
+        return ALIGNED if value % 16 == 0 and name not in self._kernel.do_not_align else ""
+
+    def _outcome(self, name: str, value: object) -> Outcome:
+        if self._roles[name] == POINTER:
+            return ("none", None) if value is None else ("given", None)
+        if value is None and name not in self._constexprs:
+            return ("none", None)
+        if value is SOMETHING:
+            raise UnknownValueError
+        if self._roles[name] == INTEGER:
+            if type(value) is not int:
+                raise UnknownValueError
+            return ("integer", value) if name in self._tuned_by else ("class", self._class_of(name, value))
+        if not isinstance(value, Scalar):
+            raise UnknownValueError
+        return ("value", value)
+
+    def _fixed(self) -> dict[str, Outcome]:
+        """Return the outcomes of formulas that have no choice at all: what the launch writes as literals."""
+        fixed: dict[str, Outcome] = {}
+        for name, role in self._roles.items():
+            formula = self._space.formulas[name]
+            if not choices_in(formula) and role in (CONSTEXPR, INTEGER, OPTION, POINTER):
+                try:
+                    fixed[name] = self._outcome(name, evaluate(formula, {}))
+                except UnknownValueError:
+                    continue
+        return fixed
+
+    def _fits(self, base: KernelVariant, fixed: Mapping[str, Outcome]) -> bool:
+        """Return whether `base` may have been launched here: what the launch writes as literals is the same."""
+        changed = apply(base, fixed, self._recorded)
+        return changed is not None and identify(changed) == identify(base)
+
+    def _add(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> None:
+        variant = apply(base, outcomes, self._recorded)
+        if variant is None:
+            given = next(name for name, (kind, _) in outcomes.items() if kind == "given")
+            self._add_gap(given, "it was never passed in the recording, so that its type is not known")
+            return
+        identity = identify(variant)
+        if identity not in self._known:
+            self._known.add(identity)
+            self._keys.missing.append(replace(variant, reason=self._explain(variant)))
+
+    def _explain(self, variant: KernelVariant) -> str:
+        """Return how `variant` differs from the nearest recorded one, why it may, and where it is launched."""
+        nearest = min(self._recorded, key=lambda one: len(list(differences(one, variant))))
+        changed = list(differences(nearest, variant))
+        told = ", ".join(f"`{name}` {value}" for name, value in changed)
+        why = dict.fromkeys(why for name, _ in changed for why in self._causes(name))
+        return f"{told}: {', '.join(why)}, {self._space.path}:{self._space.line}"
+
+    def _causes(self, name: str) -> Iterator[str]:
+        """Yield why `name` has several values."""
+        if name in self._unaligned:
+            yield f"`{name}` begins at any element of a tensor"
+        formula = self._space.formulas.get(name)
+        choices = [self._space.choices[one] for one in sorted(choices_in(formula))] if formula is not None else []
+        for choice in choices:
+            if choice.kind is ChoiceKind.INTEGER:
+                yield f"`{choice.text}` is per call"
+            elif choice.may_be_none:
+                yield f"`{choice.text}` may be None"
+            elif choice.kind is not ChoiceKind.RECORDED:
+                yield f"`{choice.text}` varies"
+        if not choices:
+            yield "it is written here"
+
+    def _add_tuning_key(self, outcomes: Mapping[str, Outcome]) -> None:
+        names = [name for name in self._tuned_by if name in outcomes]
+        if names and all(outcomes[name][0] in ("integer", "value") for name in names):
+            self._keys.tuning_keys.add(tuple((name, outcomes[name][1]) for name in names))
+
+    def _add_gap(self, parameter: str, reason: str, code: str = "") -> None:
+        gap = Gap(
+            kind=NOT_PROVED,
+            path=self._space.path,
+            line=self._space.line,
+            kernel=self._kernel.name,
+            parameter=parameter,
+            reason=reason,
+            code=code,
+        )
+        self._keys.gaps.append(gap)
+
+    def _add_rows(self, parts: Sequence[Sequence[Mapping[str, Outcome]]]) -> None:
+        values: dict[str, dict[str, None]] = {}
+        for part in parts:
+            for one in part:
+                for name, outcome in one.items():
+                    values.setdefault(name, {})[tell_outcome(outcome)] = None
+        for name, role in self._roles.items():
+            recorded = dict.fromkeys(tell_recorded(one.key, name, role) for one in self._recorded)
+            self._keys.rows.append(
+                ParameterSpace(
+                    parameter=name,
+                    role=role,
+                    values=tuple(values.get(name, recorded)),
+                    recorded=tuple(recorded),
+                    given=self._space.texts.get(name, name),
+                    path=self._space.path,
+                    line=self._space.line,
+                    open=self._open.get(name, ("", ""))[0],
+                )
+            )
+
+
+def _open_reason(text: str, kind: Variability) -> str:
+    if kind is Variability.PER_MODEL:
+        return f"`{text}` is taken for the model's by its name alone; `fixed` in the settings declares it"
+    return f"`{text}` could not be followed: `fixed` or `per-call` in the settings declares it"
+
+
+def apply(
+    base: KernelVariant, outcomes: Mapping[str, Outcome], recorded: Sequence[KernelVariant]
+) -> KernelVariant | None:
+    """Return `base` with `outcomes`; None where a tensor has to be given whose type no variant of `recorded` has."""
+    key, exact = base.key, base.exact
+    for name, (kind, value) in outcomes.items():
+        types = dict(key.signature)
+        if kind == "none":
+            key = with_class(key, name, "none", "")
+        elif kind == "given" and types.get(name) == "none":
+            dtypes = (dict(one.key.signature).get(name, "none") for one in recorded)
+            dtype = next((each for each in dtypes if each != "none"), None)
+            if dtype is None:
+                return None
+            key = with_class(key, name, dtype, ALIGNED if dtype.startswith("*") else "")
+        elif kind == "aligned" and types.get(name, "").startswith("*"):
+            key = replace(key, attributes=with_attribute(key, name, ALIGNED if value else ""))
+        elif kind in ("class", "integer"):
+            attribute = str(value) if kind == "class" else _plain_class(key, name, value)
+            was = types.get(name, "")
+            key = with_class(key, name, was if was in INTEGERS and attribute != "=1" else "i32", attribute)
+        elif kind == "value" and types.get(name) == "constexpr":
+            key = replace(key, constants=tuple((each, value if each == name else old) for each, old in key.constants))  # type: ignore[misc]
+            exact = tuple(pair for pair in exact if pair[0] != name) if exact is not None else None
+        elif kind == "value":
+            options = tuple((each, value if each == name else old) for each, old in key.options)
+            spelled = tuple(f"{name}={value}" if text.partition("=")[0] == name else text for text in key.spelled)
+            key = replace(key, options=options, spelled=spelled)  # type: ignore[arg-type]
+    return replace(base, key=key, exact=exact, origin=SOURCE, values=())
+
+
+def _plain_class(key: CompileKey, name: str, value: object) -> str:
+    return "=1" if value == 1 else ALIGNED if isinstance(value, int) and value % 16 == 0 else ""
+
+
+def differences(one: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
+    """Yield what of `other` is not as in `one`, as text."""
+    for (name, kind), (_, was) in zip(other.key.signature, one.key.signature, strict=False):
+        role = CONSTEXPR if kind == "constexpr" else INTEGER if kind in INTEGERS else POINTER
+        if kind != was or tell_recorded(one.key, name, role) != tell_recorded(other.key, name, role):
+            yield name, tell_recorded(other.key, name, role)
+    options = dict(one.key.options)
+    yield from ((name, repr(value)) for name, value in other.key.options if options.get(name) != value)
+
+
+def tell_recorded(key: CompileKey, name: str, role: str) -> str:
+    """Return what `name` is in `key`, in the words of `tell_outcome`."""
+    kind = dict(key.signature).get(name)
+    classes = dict(key.attributes).get(name, "")
+    if role == OPTION:
+        return repr(dict(key.options).get(name))
+    if kind == "none":
+        return "None"
+    if role == CONSTEXPR:
+        return repr(dict(key.constants).get(name))
+    if role == INTEGER:
+        return CLASSES.get(classes, classes)
+    if role == POINTER:
+        return "given" if ALIGNED in classes.split() else "given unaligned"
+    return kind or ""
+
+
+def tell_outcome(outcome: Outcome) -> str:
+    """Return the outcome of a parameter as text."""
+    match outcome:
+        case ("class", str(value)):
+            return CLASSES[value]
+        case ("none", _):
+            return "None"
+        case ("given", _) | ("aligned", True):
+            return "given"
+        case ("aligned", _):
+            return "given unaligned"
+        case (_, value):
+            return repr(value)

@@ -1,0 +1,222 @@
+"""Formulas to values: what the parameters of a launch are together, for all values of the choices behind them."""
+
+from __future__ import annotations
+
+import operator
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from triton_doctor.evidence.cover.formulas import Choice, ChoiceKind
+from triton_doctor.static.python.ir import (
+    BinaryOp,
+    Call,
+    Compare,
+    Conditional,
+    Const,
+    Name,
+    Subscript,
+    TupleExpr,
+    every_part,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.static.python.ir import Expr
+
+# A range of integers up to this is tried value by value.
+MOST_VALUES = 4096
+MOST_COMBINATIONS = 200_000
+# Sizes beyond this are none of a tensor on one GPU.
+LARGEST = 1 << 30
+
+
+class UnknownValueError(Exception):
+    """A formula that cannot be evaluated, for a choice of which no value is known."""
+
+
+class _Something:
+    """A value that is not None, and of which nothing else is known: a tensor, or a number that is not followed."""
+
+    def __repr__(self) -> str:
+        return "something"
+
+
+SOMETHING = _Something()
+_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CALLS: Mapping[str, Callable[..., Any]] = {
+    "cdiv": lambda x, y: -(-x // y),
+    "next_power_of_2": lambda n: 1 << max(n - 1, 0).bit_length(),
+    "min": min,
+    "max": max,
+    "int": int,
+    "abs": abs,
+    "bool": bool,
+}
+
+
+def evaluate(formula: Expr, chosen: Mapping[str, object]) -> object:
+    """Return the value of `formula` for the values `chosen`. Raises UnknownValueError where it has none."""
+    try:
+        return _evaluate(formula, chosen)
+    except (ArithmeticError, TypeError, ValueError, IndexError) as error:
+        raise UnknownValueError from error
+
+
+def _evaluate(formula: Expr, chosen: Mapping[str, object]) -> Any:
+    match formula:
+        case Const(value):
+            return value
+        case Name(name):
+            return chosen[name]
+        case Compare("is" | "is not" as op, (one, Const(None))):
+            return (_evaluate(one, chosen) is None) is (op == "is")
+        case Compare("not", (one,)):
+            return not _known(one, chosen)
+        case BinaryOp(op, (left, right)) | Compare(op, (left, right)) if op in _BINARY:
+            return _BINARY[op](_known(left, chosen), _known(right, chosen))
+        case BinaryOp("-", (one,)):
+            return -_known(one, chosen)
+        case Conditional(None, options, joint):
+            known: Any = None
+            for option in options:
+                known = _known(option, chosen)
+                if bool(known) is (joint == "or"):
+                    break
+            return known
+        case Conditional(test, (then, other), _) if test is not None:
+            return _evaluate(then if _known(test, chosen) else other, chosen)
+        case Subscript(TupleExpr(items), which):
+            return _evaluate(items[_known(which, chosen)], chosen)
+        case Call(Name(function), args):
+            return _CALLS[function](*(_known(one, chosen) for one in args))
+        case _:
+            raise UnknownValueError
+
+
+def _known(formula: Expr, chosen: Mapping[str, object]) -> Any:
+    value = _evaluate(formula, chosen)
+    if value is SOMETHING:
+        raise UnknownValueError
+    return value
+
+
+def choices_in(formula: Expr) -> frozenset[str]:
+    """Return the names of the choices that `formula` is computed from."""
+    return frozenset(part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
+
+
+def list_forms(formula: Expr) -> tuple[object, ...] | None:
+    """Return the literals or truth values that `formula` is one of, whatever its choices; None if it is computed."""
+    match formula:
+        case Const(value):
+            return (value,)
+        case Compare():
+            return (True, False)
+        case Conditional(_, options) | Subscript(TupleExpr(options)):
+            forms = [list_forms(option) for option in options]
+            return None if None in forms else tuple(dict.fromkeys(one for form in forms for one in form or ()))
+        case _:
+            return None
+
+
+def combine(
+    formulas: Mapping[str, Expr], choices: Mapping[str, Choice], outcome: Callable[[str, object], object]
+) -> list[dict[str, object]] | None:
+    """Return each combination of outcomes of `formulas`, which share choices; None if there are too many to try.
+
+    `outcome` turns the value of a formula into what matters of it.
+    """
+    names = sorted(frozenset[str]().union(*map(choices_in, formulas.values())))
+    constants = _constants(formulas.values())
+    for most in (MOST_VALUES, 0):
+        samples = [sample(choices[name], constants, most) for name in names]
+        if prod(map(len, samples)) <= MOST_COMBINATIONS:
+            break
+    else:
+        return None
+    found: dict[tuple[object, ...], dict[str, object]] = {}
+    for values in product(*samples):
+        chosen = dict(zip(names, values, strict=True))
+        one = {name: outcome(name, evaluate(formula, chosen)) for name, formula in formulas.items()}
+        found.setdefault(tuple(map(repr, one.values())), one)
+    return list(found.values())
+
+
+def is_exhausted(choices: Iterable[Choice]) -> bool:
+    """Return whether `combine` tries each value of `choices`, which one formula shares with no more than a few."""
+    bounded = (
+        choice.number.high is not None and choice.number.high - (choice.number.low or 1) < MOST_VALUES
+        for choice in choices
+        if choice.kind is ChoiceKind.INTEGER
+    )
+    return all(bounded)
+
+
+def is_bucket(formula: Expr) -> bool:
+    """Return whether `formula` is a power of two that grows with its choices: all of its values are tried."""
+    match formula:
+        case Const(int(value)):
+            return value > 0 and value.bit_count() == 1
+        case Call(Name("next_power_of_2"), (_,)):
+            return True
+        case Call(Name("min" | "max"), options):
+            return all(map(is_bucket, options))
+        case _:
+            return False
+
+
+def sample(choice: Choice, constants: Iterable[int], most: int = MOST_VALUES) -> Sequence[object]:
+    """Return the values of `choice`: all of them, or of more than `most` integers those of each class and bucket.
+
+    `constants` are what it may be compared with.
+    """
+    none = [None] if choice.may_be_none else []
+    match choice.kind:
+        case ChoiceKind.FINITE:
+            return [*choice.values, *none]
+        case ChoiceKind.INTEGER:
+            return [*_integers(choice, constants, most), *none]
+        case _:
+            return [SOMETHING, *none]
+
+
+def _integers(choice: Choice, constants: Iterable[int], most: int) -> Iterator[int]:
+    number = choice.number
+    high = LARGEST if number.high is None else number.high
+    # A size of 0 launches nothing.
+    low = 1 if number.low is None else max(number.low, min(high, 1))
+    powers = [1 << at for at in range(LARGEST.bit_length())]
+    if number.power:
+        yield from (power for power in powers if low <= power <= high)
+    elif high - low < most:
+        yield from range(low, high + 1)
+    else:
+        near = {1, low, high, *range(low, low + 64)}
+        for middle in (*powers, *constants):
+            near |= {middle - 1, middle, middle + 1, middle // 16 * 16, (middle // 16 + 1) * 16}
+        yield from sorted(value for value in near if low <= value <= high)
+
+
+def _constants(formulas: Iterable[Expr]) -> frozenset[int]:
+    parts = every_part(*formulas)
+    return frozenset(part.value for part in parts if isinstance(part, Const) and type(part.value) is int)
