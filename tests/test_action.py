@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.tritons import skip_without
+
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"] if "run" in step and step["name"] != "install"}
@@ -80,6 +82,7 @@ def test_findings_are_written_as_sarif_and_annotate_and_fail_the_job(pull_reques
 
 
 def test_variant_that_a_pull_request_adds_fails_the_job_and_is_in_the_summary(pull_request: tuple[Path, str]) -> None:
+    skip_without("torch", "triton")
     folder, base = pull_request
     given: dict[str, Any] = {"inputs.dry": "kernels.py", "github.event.pull_request.base.sha": base}
 

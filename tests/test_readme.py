@@ -14,6 +14,7 @@ import typer
 import yaml
 
 from tests.rule_pages import example_and_fixed
+from tests.tritons import skip_without
 from triton_doctor.cli import app
 from triton_doctor.rulebook import page_paths
 from triton_doctor.settings import Settings
@@ -68,6 +69,7 @@ def test_readme_shows_a_session() -> None:
 @pytest.mark.parametrize("page", SCRIPTS)
 def test_page_with_files_and_commands_prints_what_it_shows(page: str, tmp_path: Path) -> None:
     """Writes each file of the page, and runs each command, in their order; `...` at the end of a line is any text."""
+    skip_without("torch", "triton")
     environment = os.environ | {"COLUMNS": "120"}
     for info, text in fences(page):
         if title := TITLE.search(info):
@@ -85,10 +87,11 @@ def test_page_with_files_and_commands_prints_what_it_shows(page: str, tmp_path: 
 
 
 def test_pages_of_the_site_run_commands() -> None:
-    assert {"docs/start.md", "docs/guides/server.md", "docs/guides/ranks.md"} <= set(SCRIPTS)
+    assert {"docs/start.md", *(f"docs/guides/{name}.md" for name in ("library-ci", "ranks", "server"))} <= set(SCRIPTS)
 
 
 def test_site_builds_without_a_warning_or_the_network(tmp_path: Path) -> None:
+    skip_without("mkdocs", "material", "mkdocstrings")
     variables = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "NO_MKDOCS_2_WARNING": "1"}
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
 

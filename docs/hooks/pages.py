@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import triton_doctor
 from triton_doctor.cli import app
-from triton_doctor.rulebook import installed_home, page_paths, read_page
+from triton_doctor.cli.help import TASKS
+from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.settings import READERS, Settings
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Set the address of the site, and list the rules by family."""
     config.site_url = installed_home().site or config.site_url
     families = [
-        {title: [{code: rule_uri(code)} for code in page_paths() if code.startswith(family)]}
+        {title: [{f"{code} {rule_name(code)}": rule_uri(code)} for code in page_paths() if code.startswith(family)]}
         for family, title in FAMILIES.items()
     ]
     assert config.nav is not None
@@ -95,27 +96,31 @@ def rule_index() -> Iterator[str]:
 
 
 def command_reference() -> Iterator[str]:
-    """Yield a section for each command, from the command line itself."""
+    """Yield a section for each task, and one for each of its commands, from the command line itself."""
     yield "# Commands\n"
-    for name, command in walk(typer.main.get_command(app), []):
-        context = command.make_context(name, [], resilient_parsing=True)
-        usage = " ".join(command.collect_usage_pieces(context))
-        yield f"## {name}\n\n{command.help}\n\n```text\ntriton-doctor {name} {usage}\n```\n"
-        records = [record for param in command.params if (record := param.get_help_record(context))]
-        if records:
-            yield "| | |\n|---|---|"
-        for words, text in records:
-            yield f"| `{words}` | {cell(text)} |"
-        yield ""
+    commands = typer.main.get_command(app).commands
+    for task, names in TASKS.items():
+        yield f"## {task}\n"
+        for name, command in (found for top in names for found in walk(commands[top], [top])):
+            context = command.make_context(name, [], resilient_parsing=True)
+            usage = " ".join(command.collect_usage_pieces(context))
+            yield f"### {name}\n\n{command.help}\n\n```text\ntriton-doctor {name} {usage}\n```\n"
+            panels: dict[str, list[str]] = {}
+            for param in command.params:
+                if record := param.get_help_record(context):
+                    of_options = getattr(param, "rich_help_panel", None) or "Options"
+                    panel = "Arguments" if param.param_type_name == "argument" else of_options
+                    panels.setdefault(panel, []).append(f"| `{record[0]}` | {cell(record[1])} |")
+            for panel, rows in sorted(panels.items()):
+                yield "\n".join([f"| {panel} | |\n|---|---|", *rows, ""])
 
 
 def walk(command: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield each command below `command` that runs something, with its words."""
+    """Yield `command`, or each below it where it only groups others, with its words."""
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
     for name, below in sorted(getattr(command, "commands", {}).items()):
-        if hasattr(below, "commands"):
-            yield from walk(below, [*path, name])
-        elif not below.hidden:
-            yield " ".join([*path, name]), below
+        yield from walk(below, [*path, name])
 
 
 def cell(text: str) -> str:

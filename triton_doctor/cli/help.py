@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
 
+from triton_doctor.rulebook import installed_home
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -37,7 +39,7 @@ EXAMPLE = """Start with:
   triton-doctor check src/            what will recompile, and how to mend it
   triton-doctor run --dry script.py   what would compile, without a GPU
 
-Documentation: README.md, docs/ and `triton-doctor rule CODE`"""
+Documentation: {documentation} and `triton-doctor rule CODE`"""
 
 
 class CommandHelp(TyperCommand):
@@ -74,4 +76,4 @@ class TaskHelp(TyperGroup):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write an example, and where the documentation is."""
         del ctx
-        formatter.write(f"\n{EXAMPLE}\n")
+        formatter.write(f"\n{EXAMPLE.format(documentation=installed_home().site or 'README.md, docs/')}\n")
