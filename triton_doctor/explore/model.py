@@ -22,7 +22,9 @@ class ParameterNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """What the source says of one parameter.
 
     `axes` are names of axes by index, negative ones from the end; `rank` is 0 where it is not known, and `least_rank`
-    what the source needs at least. `kind` is tensor, int, float, bool, str, dtype, callable, config, or empty.
+    what the source needs at least. `kind` is tensor, int, float, bool, str, dtype, callable, config, list, object, or
+    empty. `choices` are literals that it is compared with, as text; `attributes` are names read off it that no tensor
+    has.
     """
 
     kind: str = ""
@@ -31,6 +33,7 @@ class ParameterNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     axes: dict[int, str] = {}
     dtype: str = ""
     choices: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
 class FunctionNotes(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One entry for a child to drive. `root` is the copy of the project; `import_roots` are relative to it.
 
     `leading_names` are names of functions and methods that lead to a launch, for choosing branches. `example` is a file
-    of recorded arguments of this entry (`seeds`), or empty.
+    of recorded arguments of this entry (`seeds`), or empty. What is recorded of files below `root` is told of `project`,
+    unless that is empty. `wants_tests` asks for tests around the drivers.
     """
 
     entry: Entry
@@ -90,6 +94,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     target: str = ""
     example: str = ""
+    project: str = ""
+    wants_tests: bool = False
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +124,11 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a kernel's key that moved while axes were varied. `follows` are names of axes; `formula` is empty where
-    none is certain; `growth` as of `SweepEvent`. `values` are those seen, in order, at the sizes of each axis.
+    """A part of a kernel's key that moved while axes were varied. `part` is as the sweep's probe calls it.
+
+    `follows` are names of axes; `formula` is empty where none is certain; `growth` is as of `SweepEvent`. `values` are
+    all that were seen. `along` are those seen as an axis was varied alone, at each of its `sizes`: a list where the
+    kernel was launched in several ways.
     """
 
     kernel: str
@@ -133,6 +142,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     growth: str
     values: tuple[object, ...]
     sizes: dict[str, tuple[int, ...]]
+    along: dict[str, tuple[object, ...]]
 
 
 class InnerCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,7 +160,8 @@ class InnerCall(msgspec.Struct, frozen=True, kw_only=True):
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One way to call the entry that reaches launches: the arguments as Python text, the axes, and what moved.
 
-    `driver` is a runnable function of the axes' names that makes the arguments and makes the call.
+    `driver` is a runnable function of the axes' names that makes the arguments and makes the call, `test` one of pytest
+    that sweeps it.
     `unmoved` are (kernel, part, name) that were seen and never moved. `error` is what the call raised after launching.
     """
 
@@ -160,6 +171,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     unmoved: tuple[tuple[str, str, str], ...] = ()
     inner: tuple[InnerCall, ...] = ()
     driver: str = ""
+    test: str = ""
     error: str = ""
     is_cut: bool = False
 
