@@ -113,15 +113,32 @@ class LaunchGraph:
 
     def kernels(self, place: Place) -> tuple[Kernel, ...]:
         """Return the kernels that the code at `place` may launch, directly or through others, each once."""
-        found: dict[tuple[str, str, int], Kernel] = {}
+        places = self.closure(place)
+        found = {kernel.key: kernel for one in places for kernel in self.launches.get(one, ())}
+        return tuple(found[key] for key in sorted(found))
+
+    def closure(self, place: Place) -> set[Place]:
+        """Return everything that the code at `place` leads to on the way to launches, and the constructors of it."""
         pending, seen = [place], {place}
         while pending:
             at = pending.pop()
-            found |= {kernel.key: kernel for kernel in self.launches.get(at, ())}
-            new = (self.uses(at) & self.leading) - seen
+            owner = self._owner(at) or at
+            made = self.method(owner, "__init__") if owner[1] in self.modules[owner[0]].classes else None
+            new = {*(self.uses(at) & self.leading), *([made] if made is not None else ())} - seen
             seen |= new
-            pending += sorted(new)
-        return tuple(found[key] for key in sorted(found))
+            pending += new
+        return seen
+
+    def callees(self, place: Place, function: Function, func: Expr) -> Iterator[Place]:
+        """Yield the functions that calling `func`, in `function` of the code at `place`, may run."""
+        for found in self._resolve(place[0], place, function, func):
+            if found in self.functions:
+                yield found
+            elif found[0] in self.modules and found[1] in self.modules[found[0]].classes:
+                entered = "forward" if isinstance(func, Attr) and func.name == "apply" else "__init__"
+                method = self.method(found, entered)
+                if method is not None:
+                    yield method
 
     def expressions(self, place: Place) -> Iterator[tuple[Function, Expr]]:
         """Yield the values, calls and results in the code at `place`, each with the function that contains it."""
@@ -167,7 +184,7 @@ class LaunchGraph:
             self._operators |= dict.fromkeys((operator.rpartition("::")[2] for operator in names), (path, name))
 
     def _keep(self, place: Place, function: Function, value: Expr) -> None:
-        if place in self.modules[place[0]].functions:
+        if place[1] in self.modules[place[0]].functions:
             return
         self._values[place].append((function, value))
         for part in every_part(value):
@@ -222,18 +239,15 @@ class LaunchGraph:
 
     def _resolve(self, path: str, place: Place, function: Function, expr: Expr) -> Iterator[Place]:
         """Yield the places that the name `expr`, in `function` of the code at `place`, may refer to."""
-        owner = self._owner(place)
+        owner, name = self._owner(place), dotted(expr)
         match expr:
-            case Attr(Call(Name("super")), name) if owner is not None:
-                yield from self._members(self.bases.get(owner, ()), name)
-                return
-            case Name() | Attr():
-                name = dotted(expr)
+            case Attr(Call(Name("super")), member) if owner is not None:
+                yield from self._members(self.bases.get(owner, ()), member)
+            case Attr(_, member) if name is None:
+                yield from self._only_method(member)
             case _:
-                return
+                pass
         if name is None:
-            if isinstance(expr, Attr):
-                yield from self._only_method(expr.name)
             return
         first, *rest = name.split(".")
         if first in ("self", "cls") and owner is not None:
