@@ -75,7 +75,7 @@ class ForkServer:
     """A process that forks a confined child for each call. `walls` says how they are confined."""
 
     def __init__(self, *, means: tuple[Means, ...] = ALL_MEANS, preload: tuple[str, ...] = (), jobs: int = 1) -> None:
-        """`jobs` is how many calls will be made at a time: they share the memory. Without `means` no sandbox is made."""
+        """`jobs` calls will be made at a time: they share the memory. Without `means` there is no sandbox."""
         self.walls = Walls()
         self._means, self._preload, self._jobs = means, preload, jobs
         self._folder = ""

@@ -84,7 +84,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a server: how its children will be confined. The second, empty one: that it has imported all."""
+    """The first line of a server: how its children will be confined.
+
+    The second line is empty, and says that the server has imported what it needs.
+    """
 
     walls: Walls
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +17,7 @@ from triton_doctor.static.sources.files import EXCLUDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 # Files of code are copied whatever their size; of others only what is small, and not more than so much together.
 CODE = (".py", ".pyi", ".so", ".toml", ".cfg", ".ini")

@@ -11,7 +11,10 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Numbers of system calls (linux asm/unistd_64.h and asm-generic/unistd.h); None where the machine has no such call.
 _MACHINES = ("x86_64", "aarch64")
