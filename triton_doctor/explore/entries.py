@@ -55,12 +55,15 @@ class LaunchedKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Something that leads to a launch and is no entry, with the reason."""
+    """Something that leads to a launch and is no entry, with the reason. `launches` are the kernels that it launches
+    itself, in functions and classes that it makes.
+    """
 
     path: str
     line: int
     name: str
     reason: str
+    launches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,8 @@ class Found:
 
     `copied` are the files and folders in `root` that belong to the project. `leading_names` are names of functions,
     methods, classes and kernels that lead to a launch. `seed_files` are tests, benchmarks and examples that use
-    something that leads to one, best first. `notes` are of every function that an entry leads to.
+    something that leads to one, best first. `notes` are of every function that an entry leads to. `is_whole` if these
+    are all entries of the project, and not only those that the user named. Paths in `graph` begin with `prefix`.
     """
 
     root: Path
@@ -80,7 +84,22 @@ class Found:
     leading_names: tuple[str, ...]
     seed_files: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
-    notes: Mapping[str, tuple[FunctionNotes, ...]] = field(default_factory=dict)
+    notes: Mapping[str, tuple[FunctionNotes, ...]] = field(repr=False)
+    is_whole: bool
+    graph: LaunchGraph = field(repr=False)
+    prefix: str
+
+    def relative(self, path: str) -> str:
+        """Return `path` relative to `root`, if it is absolute and below it."""
+        return path.removeprefix(f"{self.root.as_posix().rstrip('/')}/")
+
+    def entered(self, entry: Entry) -> Place | None:
+        """Return the place in the graph of the function that a call of `entry` enters."""
+        place = (self.prefix + entry.path, entry.name)
+        method = {"module": "forward", "autograd": "forward", "optimizer": "step"}.get(entry.kind)
+        if method is not None:
+            return self.graph.method(place, method)
+        return place if place in self.graph.functions else None
 
     def notes_of(self, entry: Entry) -> tuple[FunctionNotes, ...]:
         """Return the notes of `entry` and of the functions and kernels that it leads to."""
@@ -162,6 +181,13 @@ class _Search:
             seed_files=tuple(self._seed_files()),
             left_out=tuple(self._left_out[key] for key in sorted(self._left_out)),
             notes=read_notes(self._graph, keys, self._own),
+            is_whole=not self._names
+            and all(
+                path in self._shown or path in self._reported or path in self._project.tests
+                for path, _ in self._graph.leading
+            ),
+            graph=self._graph,
+            prefix=self._prefix,
         )
 
     def _own(self, path: str) -> str:
@@ -257,7 +283,11 @@ class _Search:
 
     def _leave_out(self, place: Place, reason: str) -> None:
         path, line = self._own(place[0]), self._graph.line(place)
-        self._left_out[path, line, place[1]] = LeftOut(path=path, line=line, name=place[1], reason=reason)
+        launched = () if place[0] in self._shown else self._graph.launches.get(place, ())
+        kernels = tuple(f"{self._own(kernel.path)}:{kernel.name}" for kernel in launched)
+        self._left_out[path, line, place[1]] = LeftOut(
+            path=path, line=line, name=place[1], reason=reason, launches=kernels
+        )
 
     def _parts(self, place: Place) -> Iterator[Place]:
         """Yield `place`, and its methods if it is a class."""

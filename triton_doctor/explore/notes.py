@@ -29,7 +29,13 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability.hints.name_words import names_config
 from triton_doctor.static.variability.models.torch import KEEPING, METHODS, NEW
 from triton_doctor.static.variability.notes.axis_meanings import OPEN
-from triton_doctor.static.variability.notes.axis_names import axes_read, expressions, keeps_argument, least_rank
+from triton_doctor.static.variability.notes.axis_names import (
+    axes_read,
+    expressions,
+    keeps_argument,
+    least_rank,
+    named_axes,
+)
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
 
 if TYPE_CHECKING:
@@ -129,6 +135,8 @@ class _Reader:
         name, project = param.name, self._graph.project
         note = note_of_argument(project, function, name)
         parts = _Parts(dict(axes_read(function, name)), {}, set(), [], [], [least_rank(function, name)], [])
+        if names := named_axes(function, name):
+            parts.ranks.append(len(names))
         written = ParameterNotes()
         if note is not None and OPEN not in note.axes:
             axes = {at: axis for at, axis in enumerate(note.axes) if axis.isidentifier()}
