@@ -79,6 +79,7 @@ class ForkServer:
         self.walls = Walls()
         self._means, self._preload, self._jobs = means, preload, jobs
         self._folder = ""
+        self._is_closed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._number = 0
@@ -97,7 +98,7 @@ class ForkServer:
     def __exit__(self, *_: object) -> None:
         """End the server, every child, and their folders."""
         with self._lock:
-            process, self._process = self._process, None
+            process, self._process, self._is_closed = self._process, None, True
         if process is not None:
             assert process.stdin is not None
             with contextlib.suppress(OSError):
@@ -109,9 +110,8 @@ class ForkServer:
         self, function: str, argument: object, *, root: str, import_roots: tuple[str, ...] = ("",),
         limits: Limits | None = None,
     ) -> Result:  # fmt: skip
-        """Call `function` (`module:name`) with `argument` as JSON in a child, and wait for its end."""
-        limits = limits or Limits()
-        reply = None
+        """Call `function` (`module:name`) with `argument`, which JSON can hold, in a child, and wait for its end."""
+        limits, cls = limits or Limits(), type(argument)
         for _ in range(2):
             with self._lock:
                 self._number += 1
@@ -122,6 +122,7 @@ class ForkServer:
                 number=number,
                 function=function,
                 argument=msgspec.Raw(msgspec.json.encode(argument)),
+                argument_type=f"{cls.__module__}:{cls.__name__}" if isinstance(argument, msgspec.Struct) else "",
                 root=root,
                 import_roots=import_roots,
                 scratch=scratch,
@@ -139,6 +140,9 @@ class ForkServer:
     def _send(self, job: Job) -> Future[Reply | None]:
         future: Future[Reply | None] = Future()
         with self._lock:
+            if self._is_closed:
+                future.set_result(None)
+                return future
             if self._process is None:
                 self._start()
             process = self._process

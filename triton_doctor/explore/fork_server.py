@@ -21,6 +21,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -57,14 +58,16 @@ Ended = Literal["returned", "died", "over a limit"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A function (`module:name`) to call with `argument`, JSON, in a child that works in `root` and writes `scratch`.
+    """A function (`module:name`) to call with `argument` in a child that works in `root` and writes `scratch`.
 
-    `memory` is in bytes, for the child and its descendants together.
+    `argument` is JSON, of the class `argument_type` (`module:name`) if that is not empty. `memory` is in bytes, for the
+    child and its descendants together.
     """
 
     number: int
     function: str
     argument: msgspec.Raw
+    argument_type: str = ""
     root: str
     import_roots: tuple[str, ...] = ("",)
     scratch: str
@@ -306,9 +309,9 @@ def _run_child(job: Job, walls: Walls, output: int) -> NoReturn:
     try:
         _enter_sandbox(job, walls, output)
         status = 0
-        module, _, name = job.function.partition(":")
-        function: Any = getattr(importlib.import_module(module), name)
-        answer.keep(function(bytes(job.argument)), is_final=True)
+        cls = _load(job.argument_type) if job.argument_type else Any
+        argument = msgspec.json.decode(job.argument, type=cls)
+        answer.keep(_load(job.function)(argument), is_final=True)
     except BaseException as error:
         if status:
             os.write(2, f"{type(error).__name__}: {error}".encode(errors="replace"))
@@ -316,6 +319,11 @@ def _run_child(job: Job, walls: Walls, output: int) -> NoReturn:
             answer.keep_error(error)
     finally:
         os._exit(status)
+
+
+def _load(name: str) -> Any:
+    module, _, name = name.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _enter_sandbox(job: Job, walls: Walls, output: int) -> None:
@@ -326,6 +334,8 @@ def _enter_sandbox(job: Job, walls: Walls, output: int) -> None:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.umask(0o077)
     os.environ.update(_environment(job.scratch))
+    # The server has looked for its own before.
+    tempfile.tempdir = None
     # The supervisor is to be heard above whatever the child starts.
     os.nice(NICE)
     limit_resources(job.limits, job.memory, walls.namespaces)

@@ -81,9 +81,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One entry for a child to drive. `root` is the copy of the project; `import_roots` are relative to it.
 
-    `leading_names` are names of functions and methods that lead to a launch, for choosing branches. `example` is a file
-    of recorded arguments of this entry (`seeds`), or empty. What is recorded of files below `root` is told of `project`,
-    unless that is empty. `wants_tests` asks for tests around the drivers.
+    `leading_names` are names of functions and methods that lead to a launch, for choosing branches. `examples` are
+    calls of this entry that were recorded (`seeds`), best first, as JSON: a list of `child.state.State`; or empty. What
+    is recorded of files below `root` is told of `project`, unless that is empty. `wants_tests` asks for tests around
+    the drivers.
     """
 
     entry: Entry
@@ -93,13 +94,28 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[FunctionNotes, ...]
     limits: Limits = Limits()
     target: str = ""
-    example: str = ""
+    examples: str = ""
     project: str = ""
     wants_tests: bool = False
 
 
+class SeedPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the project, relative to its copy `root`, that a child runs for so many seconds of CPU.
+
+    Calls of `entries` are recorded. `own_modules` are the names of the project's modules and packages.
+    """
+
+    path: str
+    is_test: bool
+    root: str
+    own_modules: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    seconds: float
+    target: str = ""
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a size is seen: axis `axis` of the tensor `argument`; an int, or an attribute of a config, where axis is None.
+    """Where a size is seen: axis `axis` of the tensor `argument`; an int, or an attribute of a config, if that is None.
 
     `argument` is a parameter of the entry; `init.NAME` one of its constructor; `config.heads` an attribute.
     """
@@ -177,8 +193,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an entry. `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of
-    the events. `error` is the last one, `where` its place in the project, `help` what the user could do.
+    """What became of an entry.
+
+    `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of the events. `error` is the last one, `where` its place in the project, `help` what the user could do.
 
     `stand_ins` are packages that are missing; `refused` what the sandbox refused.
     """
