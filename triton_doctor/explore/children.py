@@ -77,7 +77,8 @@ class ForkServer:
     def __init__(self, *, means: tuple[Means, ...] = ALL_MEANS, preload: tuple[str, ...] = (), jobs: int = 1) -> None:
         """`jobs` calls will be made at a time: they share the memory. Without `means` there is no sandbox."""
         self.walls = Walls()
-        self._means, self._preload, self._jobs = means, preload, jobs
+        self.jobs = jobs
+        self._means, self._preload = means, preload
         self._folder = ""
         self._is_closed = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -126,7 +127,7 @@ class ForkServer:
                 root=root,
                 import_roots=import_roots,
                 scratch=scratch,
-                memory=_memory_of_each(limits.memory, self._jobs),
+                memory=_memory_of_each(limits.memory, self.jobs),
                 limits=limits,
             )
             try:
@@ -218,7 +219,9 @@ def make_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def remove_folder(folder: str) -> None:
     """Remove `folder` and what is in it, whatever its modes and its depth."""
-    shutil.rmtree(folder, ignore_errors=True)
+    # It goes down by recursion.
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
     if os.path.lexists(folder):
         # Both follow no links below the folder, and go as deep as folders do.
         for command in (["chmod", "-R", "u+rwX", "--", folder], ["rm", "-rf", "--", folder]):

@@ -195,7 +195,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an entry.
 
-    `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of the events. `error` is the last one, `where` its place in the project, `help` what the user could do.
+    `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of the events. `error` is the
+    last one, `where` its place in the project, `help` what the user could do.
 
     `stand_ins` are packages that are missing; `refused` what the sandbox refused.
     """

@@ -54,11 +54,16 @@ def copy_project(root: Path, parts: Sequence[str], folder: Path) -> ProjectCopy:
                 continue
             copied += 1
             data += 0 if is_code else size
+    make_read_only(folder)
+    return ProjectCopy(folder=str(folder), files=copied, left_out=left_out)
+
+
+def make_read_only(folder: Path) -> None:
+    """Take away the right to write from `folder` and what is in it."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names:
             os.chmod(f"{place}/{name}", 0o444)
         os.chmod(place, 0o555)
-    return ProjectCopy(folder=str(folder), files=copied, left_out=left_out)
 
 
 def _files(base: str, part: str) -> Iterator[tuple[str, str]]:

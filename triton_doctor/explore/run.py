@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from triton_doctor.explore.entries import Found
     from triton_doctor.explore.model import Entry
     from triton_doctor.explore.sandbox import Means, Walls
+    from triton_doctor.explore.workers import ClusterServer
 
 DRIVE = "triton_doctor.explore.child.main:drive"
 RECORD = "triton_doctor.explore.child.recorder:record_seeds"
@@ -44,7 +45,7 @@ class SweepRequest:
     """How to sweep: `jobs` children at a time, confined by `means` (none: not at all), for the GPU `target`.
 
     `seed_files` run for examples, in this order; those in `named_seeds` in any case. `results` is the folder of earlier
-    outcomes, None for none.
+    outcomes, None for none. `cluster` is the address of one, which has `jobs` of its own.
     """
 
     jobs: int
@@ -54,6 +55,7 @@ class SweepRequest:
     named_seeds: frozenset[str] = frozenset()
     wants_tests: bool = False
     results: Path | None = None
+    cluster: str = ""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -84,7 +86,7 @@ def sweep_project(
     try:
         copy = copy_project(found.root, found.copied, Path(folder, "project"))
         results = Results(copy.folder, found.import_roots, request.results)
-        with ForkServer(means=request.means, preload=PRELOAD, jobs=request.jobs) as server:
+        with _open_server(request, copy.folder) as server:
             sweep = _Sweep(found, request, copy.folder, server, results, on_progress)
             try:
                 sweep.run()
@@ -104,6 +106,14 @@ def sweep_project(
         remove_folder(folder)
 
 
+def _open_server(request: SweepRequest, root: str) -> ForkServer | ClusterServer:
+    if not request.cluster:
+        return ForkServer(means=request.means, preload=PRELOAD, jobs=request.jobs)
+    from triton_doctor.explore.workers import ClusterServer
+
+    return ClusterServer(request.cluster, means=request.means, preload=PRELOAD, root=root)
+
+
 class _Sweep:
     """One sweep under way."""
 
@@ -112,7 +122,7 @@ class _Sweep:
         found: Found,
         request: SweepRequest,
         root: str,
-        server: ForkServer,
+        server: ForkServer | ClusterServer,
         results: Results,
         on_progress: Callable[[int, int], None],
     ) -> None:
@@ -135,7 +145,7 @@ class _Sweep:
             else:
                 self.reused += 1
                 self._finish(entry, outcome)
-        executor = ThreadPoolExecutor(self._request.jobs)
+        executor = ThreadPoolExecutor(self._server.jobs)
         pending: dict[Future[Result], Plan] = {}
         try:
             pending = {executor.submit(self._drive, plan): plan for plan in waiting}
@@ -170,7 +180,7 @@ class _Sweep:
                 target=request.target,
             ),
             request.seed_files,
-            jobs=request.jobs,
+            jobs=self._server.jobs,
             named=request.named_seeds,
         )
 
@@ -202,7 +212,7 @@ class _Sweep:
     def _drive(self, plan: Plan) -> Result:
         return self._call(DRIVE, plan, plan.limits)
 
-    def _call(self, function: str, argument: object, limits: Limits) -> Result:
+    def _call(self, function: str, argument: Plan | SeedPlan, limits: Limits) -> Result:
         return self._server.call(
             function, argument, root=self._root, import_roots=self._found.import_roots, limits=limits
         )
