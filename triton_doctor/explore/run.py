@@ -7,8 +7,10 @@ same. Interrupted, a sweep returns what it has.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+import threading
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,14 +63,14 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """The outcomes of a sweep in the order of the entries, and how it was confined.
+    """The outcomes of a sweep in the order of the entries, and the `walls` around their code; None if nothing ran.
 
     `reused` outcomes are of earlier sweeps. A sweep that is not whole was interrupted: entries without an outcome have
     one that says so.
     """
 
     outcomes: tuple[Outcome, ...]
-    walls: Walls
+    walls: Walls | None
     examples: Examples
     left_out: int
     reused: int
@@ -86,48 +88,52 @@ def sweep_project(
     try:
         copy = copy_project(found.root, found.copied, Path(folder, "project"))
         results = Results(copy.folder, found.import_roots, request.results)
-        with _open_server(request, copy.folder) as server:
-            sweep = _Sweep(found, request, copy.folder, server, results, on_progress)
+        with contextlib.ExitStack() as stack:
+            sweep = _Sweep(
+                found, request, copy.folder, results, on_progress, lambda: _open_server(request, copy.folder, stack)
+            )
             try:
                 sweep.run()
                 is_whole = True
             except KeyboardInterrupt:
                 is_whole = False
-            results.prune()
-            return Swept(
-                outcomes=sweep.outcomes(),
-                walls=server.walls,
-                examples=sweep.examples,
-                left_out=copy.left_out,
-                reused=sweep.reused,
-                is_whole=is_whole,
-            )
+        results.prune()
+        return Swept(
+            outcomes=sweep.outcomes(),
+            walls=sweep.walls,
+            examples=sweep.examples,
+            left_out=copy.left_out,
+            reused=sweep.reused,
+            is_whole=is_whole,
+        )
     finally:
         remove_folder(folder)
 
 
-def _open_server(request: SweepRequest, root: str) -> ForkServer | ClusterServer:
+def _open_server(request: SweepRequest, root: str, stack: contextlib.ExitStack) -> ForkServer | ClusterServer:
     if not request.cluster:
-        return ForkServer(means=request.means, preload=PRELOAD, jobs=request.jobs)
+        return stack.enter_context(ForkServer(means=request.means, preload=PRELOAD, jobs=request.jobs))
     from triton_doctor.explore.workers import ClusterServer
 
-    return ClusterServer(request.cluster, means=request.means, preload=PRELOAD, root=root)
+    return stack.enter_context(ClusterServer(request.cluster, means=request.means, preload=PRELOAD, root=root))
 
 
 class _Sweep:
-    """One sweep under way."""
+    """One sweep under way. The server is opened when something has to run: torch takes its time to import."""
 
     def __init__(
         self,
         found: Found,
         request: SweepRequest,
         root: str,
-        server: ForkServer | ClusterServer,
         results: Results,
         on_progress: Callable[[int, int], None],
+        open_server: Callable[[], ForkServer | ClusterServer],
     ) -> None:
-        self._found, self._request, self._root, self._server = found, request, root, server
-        self._results, self._on_progress = results, on_progress
+        self._found, self._request, self._root = found, request, root
+        self._results, self._on_progress, self._open_server = results, on_progress, open_server
+        self._server: ForkServer | ClusterServer | None = None
+        self._opening = threading.Lock()
         self._done: dict[str, Outcome] = {}
         self.examples = Examples()
         self.reused = 0
@@ -145,7 +151,7 @@ class _Sweep:
             else:
                 self.reused += 1
                 self._finish(entry, outcome)
-        executor = ThreadPoolExecutor(self._server.jobs)
+        executor = ThreadPoolExecutor(self._jobs)
         pending: dict[Future[Result], Plan] = {}
         try:
             pending = {executor.submit(self._drive, plan): plan for plan in waiting}
@@ -155,6 +161,16 @@ class _Sweep:
                     self._finish(plan.entry, self._outcome(plan, done.result()))
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def walls(self) -> Walls | None:
+        """How children were confined; None if there were none."""
+        return None if self._server is None else self._server.walls
+
+    @property
+    def _jobs(self) -> int:
+        """How many calls to make at a time: of a cluster as many as it has threads."""
+        return self._serve().jobs if self._request.cluster else self._request.jobs
 
     def outcomes(self) -> tuple[Outcome, ...]:
         """Return an outcome for each entry."""
@@ -180,7 +196,7 @@ class _Sweep:
                 target=request.target,
             ),
             request.seed_files,
-            jobs=self._server.jobs,
+            jobs=self._jobs,
             named=request.named_seeds,
         )
 
@@ -213,9 +229,15 @@ class _Sweep:
         return self._call(DRIVE, plan, plan.limits)
 
     def _call(self, function: str, argument: Plan | SeedPlan, limits: Limits) -> Result:
-        return self._server.call(
+        return self._serve().call(
             function, argument, root=self._root, import_roots=self._found.import_roots, limits=limits
         )
+
+    def _serve(self) -> ForkServer | ClusterServer:
+        with self._opening:
+            if self._server is None:
+                self._server = self._open_server()
+            return self._server
 
     def _outcome(self, plan: Plan, result: Result) -> Outcome:
         """Return the outcome in `result`; what a child that was ended had kept, with the reason of its end."""

@@ -71,7 +71,8 @@ def record_examples(
     waiting = list(files)
     pending: dict[Future[Result], str] = {}
     missing = {entry.key for entry in plan.entries if not entry.is_private}
-    with ThreadPoolExecutor(jobs) as executor:
+    executor = ThreadPoolExecutor(jobs)
+    try:
         while True:
             while waiting and len(pending) < jobs:
                 # What runs now may take all of its time.
@@ -91,6 +92,9 @@ def record_examples(
                 examples.ran.append(path)
                 examples.spent_s += result.reply.cpu_s
                 missing -= _add(examples, path, result)
+    finally:
+        # What is under way ends with the server.
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _add(examples: Examples, path: str, result: Result) -> set[str]:

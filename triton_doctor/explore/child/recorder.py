@@ -183,6 +183,14 @@ class Recorder:
                 yield path, Spec(kind="dtype", value=str(value).removeprefix("torch.")), {}
             case torch.device():
                 yield path, Spec(kind="device"), {}
+            case list() if depth and value and all(type(item) is int for item in value):
+                length, item = _symbol(path), _symbol(f"{path}.0")
+                yield path, Spec(kind="list", value="list", axes=(length,)), {length: len(value)}
+                yield f"{path}.0", Spec(kind="int", axes=(item,)), {item: max(value)}
+            case list() if depth and value and len(forms := self._forms_of(path, value, depth)) == 1:
+                length = _symbol(path)
+                yield path, Spec(kind="list", value="list", axes=(length,)), {length: len(value)}
+                yield from forms[0]
             case list() | tuple() if depth and len(value) <= ITEMS:
                 parts = [list(self._specs(f"{path}.{index}", item, depth - 1)) for index, item in enumerate(value)]
                 if all(parts):
@@ -198,6 +206,15 @@ class Recorder:
                 for name, spec in known[1].items():
                     own = {_symbol(f"{path}.{symbol}"): known[2][symbol] for symbol in spec.axes}
                     yield f"{path}.{name}", _below(f"{path}.", spec), own
+
+    def _forms_of(self, path: str, items: list[Any], depth: int) -> list[list[tuple[str, Spec, dict[str, int]]]]:
+        """Return the descriptions of `items`, as the first of them, that are of different form."""
+        forms: list[list[tuple[str, Spec, dict[str, int]]]] = []
+        for item in items[:ITEMS]:
+            described = list(self._specs(f"{path}.0", item, depth - 1))
+            if [part[:2] for part in described] not in [[part[:2] for part in form] for form in forms]:
+                forms.append(described)
+        return forms if all(forms) else []
 
 
 class _Form:
