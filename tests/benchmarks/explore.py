@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import logging
 import os
 import sys
 import time
@@ -60,6 +61,7 @@ def in_child(work: Callable[[], dict[str, Any]], *, is_quiet: bool) -> dict[str,
     child = os.fork()
     if not child:
         os.close(reader)
+        logging.disable(logging.CRITICAL)
         if is_quiet:
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):

@@ -24,7 +24,7 @@ class ParameterNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     `axes` are names of axes by index, negative ones from the end; `rank` is 0 where it is not known, and `least_rank`
     what the source needs at least. `kind` is tensor, int, float, bool, str, dtype, callable, config, list, object, or
     empty. `choices` are literals that it is compared with, as text; `attributes` are names read off it that no tensor
-    has.
+    has, `classes` those of the project that have them all, as `module:qualname`.
     """
 
     kind: str = ""
@@ -34,6 +34,7 @@ class ParameterNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     dtype: str = ""
     choices: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 class FunctionNotes(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,7 +63,10 @@ class Built:
             case "int":
                 return self.state.size(spec.axes[0]) if spec.axes else spec.value
             case "list":
-                items = [self.make(child) for child in self.state.children(path).values()]
+                children = list(self.state.children(path).values())
+                if spec.axes:
+                    children = children[:1] * max(0, self.state.size(spec.axes[0]))
+                items = [self.make(child) for child in children]
                 return self.remember(tuple(items) if spec.value == "tuple" else items, path)
             case "dtype":
                 return getattr(torch, str(spec.value))

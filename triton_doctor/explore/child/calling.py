@@ -114,7 +114,10 @@ def _call(target: Target, built: Built) -> Any:
         called = built.instance if target.kind == "module" else getattr(built.instance, called.__name__)
     args, kwargs = built.arguments("", target.parameters)
     if target.kind == "autograd":
-        rest = list(target.parameters.values())[len(args) :]
+        rest = [each for each in target.parameters.values() if each.kind is not each.POSITIONAL_ONLY]
+        # A backward may give no gradients for what is left out at the end.
+        while rest and rest[-1].name not in kwargs:
+            rest.pop()
         return target.owner.apply(*args, *(kwargs.get(each.name, each.default) for each in rest))
     result = called(*args, **kwargs)
     return list(itertools.islice(result, ITEMS)) if inspect.isgenerator(result) else result

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 HIGHEST_RANK = 6
 LARGEST_SIZE = 10_000_000
-ITEMS = 2
 
 
 class Changes:
@@ -58,9 +57,8 @@ class Changes:
             elif kind == "int":
                 new.set_spec(path, self.guesser.integer(new, path))
             elif kind == "list":
-                new.set_spec(path, Spec(kind="list", value="list"))
-                for index in range(ITEMS):
-                    new.specs[f"{path}.{index}"] = self.guesser.tensor(new, path)
+                self.guesser.add_list(new, path)
+                new.specs[f"{path}.0"] = self.guesser.tensor(new, path)
             elif kind == "float":
                 new.set_spec(path, Spec(kind="float", value=0.5))
             elif kind == "dtype":

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from triton_doctor.explore.child import naming
-from triton_doctor.explore.child.building import is_enum, name_class
+from triton_doctor.explore.child.building import is_enum, locate_class, name_class
 from triton_doctor.explore.child.source import assigned_values, definition_of
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOATING, Spec, State
 from triton_doctor.explore.child.target import class_parameters, constructor_of
@@ -25,13 +25,13 @@ if typing.TYPE_CHECKING:
 
 EMPTY = inspect.Parameter.empty
 NOTHING = ParameterNotes()
-ITEMS = 2
 # Constructor arguments that are objects with constructor arguments that are objects.
 DEEPEST = 3
 MOST_CLASSES = 4
+# Letters that are sizes more often than tensors.
+SIZE_LETTERS = frozenset("BCHLMNST")
 # Everything of these is an attribute of any module.
 TORCHS = frozenset(torch.nn.Module.__mro__)
-LISTS = (list, tuple, typing.Sequence, Iterable, typing.Iterable, set)
 
 
 class Notes:
@@ -74,7 +74,7 @@ class Guesser:
             self._add_parameters(state, start, function, parameters)
         if target.kind == "optimizer" and state.specs:
             first = next(iter(state.specs))
-            state.set_spec(first, Spec(kind="list"))
+            self.add_list(state, first)
             state.specs[f"{first}.0"] = self.tensor(
                 state, "parameter", ParameterNotes(rank=2, axes={0: "rows", 1: "cols"})
             )
@@ -98,19 +98,38 @@ class Guesser:
             is_size = type(default) is int and default > 1
             state.set_spec(path, new_integer(state, path, default) if is_size else Spec(kind="default"))
             return
-        cls = _class_in(hint)
-        if inspect.isclass(cls) and self._is_constructed(cls) and depth < DEEPEST:
+        cls = self._class_of(hint, notes)
+        if cls is not None and depth < DEEPEST:
             self.add_object(state, path, cls, depth)
             return
         item = _item_of(hint)
         if item is not None or notes.kind == "list":
-            items = item if isinstance(item, tuple) else (item,) * ITEMS
             is_tuple = typing.get_origin(_not_none(hint)) is tuple
-            state.set_spec(path, Spec(kind="list", value="tuple" if is_tuple else "list"))
+            items = item if isinstance(item, tuple) else (item,)
+            self.add_list(state, path, "tuple" if is_tuple else "list", has_length=not isinstance(item, tuple))
             for index, each in enumerate(items):
                 self.add(state, f"{path}.{index}", EMPTY if each is None else each, EMPTY, _without_kind(notes), depth)
             return
         state.set_spec(path, self.spec(state, path, hint, notes))
+
+    def _class_of(self, hint: Any, notes: ParameterNotes) -> Any:
+        """The class of the project that an argument is an object of, by its type or by what is read off it."""
+        cls = _class_in(hint)
+        if inspect.isclass(cls) and self._is_constructed(cls):
+            return cls
+        for name in notes.classes if kind_of("", hint, notes) in ("object", "config", "") else ():
+            with contextlib.suppress(Exception):  # whatever importing its module raises
+                if self._is_constructed(locate_class(name)):
+                    return locate_class(name)
+        return None
+
+    def add_list(self, state: State, path: str, kind: str = "list", *, has_length: bool = True) -> None:
+        """Make `path` a list, to whose items the caller adds a first one, or all if it has no length of its own."""
+        state.set_spec(path, Spec(kind="list", value=kind))
+        if has_length:
+            symbol = f"length of {path}"
+            state.sizes[symbol] = naming.choose_size("batch", state.sizes.values())
+            state.specs[path] = Spec(kind="list", value=kind, axes=(symbol,))
 
     def add_object(self, state: State, path: str, cls: Any, depth: int = 0) -> None:
         """Make `path` an object of `cls`, with the arguments of its constructor below it."""
@@ -299,7 +318,7 @@ def _item_of(hint: Any) -> Any:
     hint = _not_none(hint)
     origin, given = typing.get_origin(hint), typing.get_args(hint)
     if origin not in (list, tuple, set, frozenset) and getattr(origin, "__name__", "") not in ("Sequence", "Iterable"):
-        return (EMPTY,) * ITEMS if hint in (list, tuple) else None
+        return EMPTY if hint in (list, tuple) else None
     if origin is tuple and Ellipsis not in given:
         return given
     return given[0] if given else EMPTY
@@ -311,7 +330,8 @@ def _without_kind(notes: ParameterNotes) -> ParameterNotes:
 
 def kind_of(name: str, hint: Any, notes: ParameterNotes) -> str:
     """Return the kind of a parameter: by its type hint, what the source does with it, or its name."""
-    return _kind_of_hint(hint) or notes.kind or _kind_of_name(name, notes)
+    noted = "config" if notes.kind == "object" else notes.kind
+    return _kind_of_hint(hint) or noted or _kind_of_name(name, notes)
 
 
 def _kind_of_hint(hint: Any) -> str:
@@ -357,4 +377,5 @@ def _kind_of_name(name: str, notes: ParameterNotes) -> str:
         return "bool"
     if naming.FLOATS.fullmatch(name):
         return "float"
-    return "int" if len(name) > 1 and naming.INTEGERS.fullmatch(name) else "tensor"
+    is_number = name in SIZE_LETTERS or (len(name) > 1 and naming.INTEGERS.fullmatch(name))
+    return "int" if is_number else "tensor"

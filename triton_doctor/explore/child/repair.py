@@ -124,7 +124,7 @@ class Repair:
                 path = self.tracker.path_of(node.value, frame)
                 if len(self.changes.states) == before and path in self.state.specs and path is not None:
                     spec = self.state.specs[path]
-                    if isinstance(value, torch.Tensor) and spec.axes:
+                    if isinstance(value, torch.Tensor | list | tuple) and spec.axes:
                         self.changes.set_size(spec.axes[0], wanted)
                     self.changes.make(path, "tensor", "list")
 
@@ -171,13 +171,9 @@ class Repair:
             self.changes.set_rank(path, len(spec.axes) + needed - value.dim())
 
     def _lengthen(self, path: str, items: int) -> None:
-        children = self.state.children(path)
-        if children:
-            new = self.state.copy(f"{path} has {items} items")
-            first = new.specs[next(iter(children.values()))]
-            for index in range(items):
-                new.specs.setdefault(f"{path}.{index}", first)
-            self.changes.states.append(new)
+        spec = self.state.specs.get(path)
+        if spec is not None and spec.kind == "list" and spec.axes:
+            self.changes.set_size(spec.axes[0], items)
 
     def _attribute(self, frame: Frame) -> None:
         """`x.shape` of what is no tensor, `cfg.heads` of what is no config."""
@@ -230,8 +226,8 @@ class Repair:
                 r"Tensor|iterable|subscriptable|len\(\)|tuple", self.text
             ):
                 self.changes.make(path, "tensor", "list")
-            elif isinstance(value, list) and "Tensor" in self.text:
-                self.changes.make(path, "tensor")
+            elif isinstance(value, list | tuple) and re.search("Tensor|not str", self.text):
+                self.changes.make(path, "config" if "not str" in self.text else "tensor")
             elif isinstance(value, str | bool) and re.search("Tensor|unsupported operand", self.text):
                 self.changes.make(path, "int", "tensor")
         self._arguments()
@@ -294,6 +290,12 @@ class Repair:
             shape, wanted = shape[1:], wanted[1:]
         while shape and wanted and shape[-1] == wanted[-1]:
             shape, wanted = shape[:-1], wanted[:-1]
+        if shape and len(wanted) == 2 and wanted[0] == -1:
+            # Rows of so many elements: the last axis has as many.
+            for symbol in self.state.symbols_of(shape[-1]):
+                for other in self.state.symbols_of(wanted[1]):
+                    self.solver.tie(symbol, other, self.text[:80])
+            return
         if len(shape) != 1 or len(wanted) < 2 or not all(type(each) is int for each in wanted):
             return
         factors = tuple(next(iter(self.state.symbols_of(each)), each) for each in wanted if each != -1)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.explore.child.branches import other_branches
 from triton_doctor.explore.child.calling import Seen, describe_error, execute
 from triton_doctor.explore.child.changes import Changes
+from triton_doctor.explore.child.examples import states_from_examples
 from triton_doctor.explore.child.guesses import Guesser, Notes
 from triton_doctor.explore.child.neighbours import neighbours
 from triton_doctor.explore.child.repair import repair, where_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 MOST_REPAIRS = 24
 # Calls beside the best one that reach further launch sites.
 MOST_STATES = 7
+# Calls that are tried to have one that launches go through to its end.
+MOST_AFTER_LAUNCH = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +62,8 @@ class Search:
     _tried: set[bytes] = field(default_factory=set)
     _number: Iterator[int] = field(default_factory=itertools.count)
 
-    def run(self, first: State) -> Reached:
-        """Return what was reached from `first`."""
+    def run(self, first: Sequence[State]) -> Reached:
+        """Return what was reached from the calls `first`, the best first."""
         best, last = self._find(first)
         error = "" if last is None or last.error is None else describe_error(last.error)
         place = where_of(last, self.guesser.notes.is_inside)[-1:] if last is not None else ()
@@ -98,12 +101,15 @@ class Search:
         spent = time.process_time() - self._began
         return self.tries >= self.limits.calls or spent > self.limits.search_s
 
-    def _find(self, first: State) -> tuple[tuple[State, Seen] | None, Seen | None]:
+    def _find(self, first: Sequence[State]) -> tuple[tuple[State, Seen] | None, Seen | None]:
         """Return the first call that ends after launching, else the one that launches most; and the last call."""
-        queue: list[tuple[tuple[int, ...], float, int, State]] = [((0,), 0, 0, first)]
+        queue: list[tuple[tuple[int, ...], float, int, State]] = [
+            ((-1000,), place, next(self._number), state) for place, state in enumerate(first)
+        ]
         partial: tuple[State, Seen] | None = None
         last: Seen | None = None
-        while queue and not self._is_over():
+        rest = self.limits.calls
+        while queue and rest and not self._is_over():
             _, cost, _, state = heapq.heappop(queue)
             seen = self.call(state)
             if seen is None:
@@ -112,7 +118,8 @@ class Search:
             if seen.launched and seen.error is None:
                 return (state, seen), seen
             if seen.launched and (partial is None or len(seen.launched) > len(partial[1].launched)):
-                partial = (state, seen)
+                partial, rest = (state, seen), MOST_AFTER_LAUNCH
+            rest -= 1
             if seen.error is None:
                 progress: tuple[int, ...] = (0, -(10**6))
                 news = [
@@ -181,7 +188,8 @@ def reach(plan: Plan, target: Target, limits: Limits, *, trace: Callable[[str], 
     """Find calls of `target` that reach its launches. Must be in a dry run."""
     guesser = Guesser(Notes(plan.notes, plan.root))
     search = Search(target=target, guesser=guesser, limits=limits, leading=frozenset(plan.leading_names), trace=trace)
-    return search.run(guesser.first_state(target))
+    first = guesser.first_state(target)
+    return search.run([*states_from_examples(plan.examples, first, guesser), first])
 
 
 def _kernels(seen: Seen) -> set[str]:

@@ -30,7 +30,8 @@ FLOAT = "float"
 class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an argument is.
 
-    `axes` are a tensor's symbols; an int has one symbol, or none and a fixed `value`. `dtype` is that of a tensor,
+    `axes` are a tensor's symbols; an int has one symbol, or none and a fixed `value`. A list has one for its length and
+    all its items are as `xs.0`, or none and an argument for each item. `dtype` is that of a tensor,
     `float` where it is the state's. `value` is a bool, str, float or int, the name of a dtype or of an enum's member;
     of a list its type, `list` or `tuple`. `cls` is the class of an object or enum, `module:qualname`. `fill` says which
     values an integer tensor has: zeros, offsets or lengths. A `default` is left out of the call.
@@ -157,7 +158,7 @@ def axes_of(state: State) -> tuple[Axis, ...]:
     for path, spec in state.specs.items():
         for index, symbol in enumerate(spec.axes):
             if symbol in places:
-                places[symbol].append(Place(argument=path, axis=index if spec.kind == "tensor" else None))
+                places[symbol].append(Place(argument=path, axis=None if spec.kind == "int" else index))
     return tuple(
         Axis(
             name=symbol,
