@@ -118,7 +118,7 @@ class Judgements:
             return _together(passed)
         named = self._by_names(entry, axis)
         if entry is not None and entry.kind == "module" and named.role != "model" and _is_beside_model(call, axis):
-            shown = _spell(axis.places)
+            shown = spell_places(axis.places)
             return AxisJudgement(
                 role="data",
                 provenance="input",
@@ -220,16 +220,13 @@ def _of_model(axis: Axis) -> AxisJudgement | None:
             return AxisJudgement(role="model", provenance=provenance, why=why, is_certain=True)
     kinds = {_kind_of_place(place) for place in axis.places}
     if len(kinds) == 1 and (kind := kinds.pop()) is not None:
-        why = _OF_MODEL[kind].format(_spell(axis.places))
+        why = _OF_MODEL[kind].format(spell_places(axis.places))
         return AxisJudgement(role="model", provenance=kind, why=why, is_certain=True)
     return None
 
 
 def _kind_of_place(place: Place) -> Provenance | None:
-    first, _, rest = place.argument.partition(".")
-    if first == "init":
-        return "constructor"
-    return "config" if rest and place.axis is None else None
+    return "constructor" if place.argument.startswith("init.") else None
 
 
 def _is_beside_model(call: model.Call, axis: Axis) -> bool:
@@ -272,7 +269,7 @@ def _rests_on_name(number: AbstractNumber) -> bool:
 
 
 def _why(number: AbstractNumber, role: Role, place: Place) -> str:
-    return f"is {_spell((place,))}: {_said_by_hints(number, role)}"
+    return f"is {spell_places((place,))}: {_said_by_hints(number, role)}"
 
 
 def _said_by_hints(number: AbstractNumber, role: Role) -> str:
@@ -292,7 +289,10 @@ def _meaning(name: str) -> bool | None:
     return meaning if meaning is not None else False if meaning_of_word(turned) is False else None
 
 
-def _spell(places: Sequence[Place]) -> str:
-    """Return `axis 1 of `q``, or `the argument `n``; the first of several places."""
+def spell_places(places: Sequence[Place]) -> str:
+    """Return "axis 1 of `q`", "the argument `n`" or "the length of `lengths`": the first of several places."""
     place = places[0]
-    return f"axis {place.axis} of `{place.argument}`" if place.axis is not None else f"the argument `{place.argument}`"
+    shown = place.argument.removeprefix("init.")
+    if place.axis is not None:
+        return f"axis {place.axis} of `{shown}`"
+    return f"the constructor's `{shown}`" if shown != place.argument else f"the argument `{shown}`"
