@@ -14,11 +14,11 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from triton_doctor.explore.child.inner_calls import ARGUMENT
-from triton_doctor.explore.child.vary import find_moved, is_watched, values_of
+from triton_doctor.explore.child.vary import find_moved, is_watched
 from triton_doctor.explore.model import InnerCall, Move, Place
-from triton_doctor.runtime.dry.sweep.attribution import Attribution, LearnedFormulas, in_order
+from triton_doctor.runtime.dry.sweep.attribution import Attribution, Explanation, LearnedFormulas, in_order
 from triton_doctor.runtime.dry.sweep.dimensions import Dimension
-from triton_doctor.runtime.dry.sweep.formulas import Growth
+from triton_doctor.runtime.dry.sweep.formulas import Growth, size
 from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, TUNING_KEY
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from triton_doctor.explore.child.splitting import SymbolAxes
     from triton_doctor.explore.child.vary import Alone, Owner, Trials, Values
-    from triton_doctor.runtime.dry.sweep.attribution import Explanation
     from triton_doctor.runtime.dry.sweep.dimensions import Point
     from triton_doctor.runtime.dry.sweep.formulas import Formula
     from triton_doctor.runtime.dry.sweep.probe import Observation
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 # Axes over which formulas are looked for, calls that change several, those that change all, and those that decide.
 MOST_AXES, MIXED, ALL_MIXED, DECIDING = 4, 6, 3, 6
 LARGEST = 4096
+UNEXPLAINED = Explanation(follows=(), formula=None, growth=Growth.UNKNOWN, count=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,19 +63,22 @@ def explain(trials: Trials, axes: Mapping[str, SymbolAxes]) -> Explained:
     if len(moving) > 1:
         for point in _mix(trials, moving, ALL_MIXED, seed=1):
             trials.at(point)
-    seen = [(point, values_of(each)) for point, each in trials.seen.items() if each is not None]
+    seen = [(point, each.values) for point, each in trials.seen.items() if each is not None]
+    changed = find_moved(each.classes for each in trials.seen.values() if each is not None)
     moves, inner = [], []
     for group, owners in groups.items():
         for owner in owners:
-            explanation = told.get(owner)
-            formula = None if explanation is None else explanation.formula
+            explanation = told.get(owner, UNEXPLAINED)
+            formula, growth = explanation.formula, explanation.growth
+            if formula is None and len(group) == 1 and _runs_at_powers(trials.alone[group[0][0]]):
+                # Rounding a power of two changes nothing, so that no formula is certain: the size itself is the least.
+                formula, growth = size(group[0][1]), Growth.LOG2
             if formula is not None and not _gives_all(formula, owner, seen, trials.symbols, dict(group)):
-                formula = None
-            growth = explanation.growth if explanation is not None else Growth.UNKNOWN
+                formula, growth = None, explanation.growth
             text = "" if formula is None else str(formula)
             if owner[1].kind == ARGUMENT:
                 inner.append(_inner_call(owner, tuple(name for _, name in group), text))
-            elif owner in find_moved(_classes_of(each) for each in trials.seen.values() if each is not None):
+            elif owner in changed:
                 moves.append(_move(trials, owner, dict(group), text, growth))
     constant = {owner: None for _, values in seen for owner in values if owner not in followed}
     inner += [_inner_call(owner, (), "") for owner in constant if owner[1].kind == ARGUMENT and is_watched(owner)]
@@ -137,6 +140,10 @@ def _dimension(name: str, alone: Alone) -> Dimension:
     return Dimension(name=name, sizes=tuple(sizes))
 
 
+def _runs_at_powers(alone: Alone) -> bool:
+    return all(size.bit_count() == 1 for size in alone.ran)
+
+
 def _mix(trials: Trials, symbols: Sequence[str], count: int, *, seed: int) -> Iterable[Point]:
     """Points at which all of `symbols` have sizes other than those of the state, each of which ran alone."""
     chance = random.Random(seed)
@@ -168,13 +175,13 @@ def _narrow(trials: Trials, symbols: Sequence[str], owners: frozenset[Owner]) ->
         if seen is None or _extend(trials, _project(trials, sizes, symbols), symbols) != point:
             continue
         narrowed[_project(trials, sizes, symbols)] = replace(
-            seen,
+            seen.observation,
             variants=tuple(
                 replace(
                     variant,
                     parts=tuple((part, value) for part, value in variant.parts if (variant.kernel, part) in owners),
                 )
-                for variant in seen.variants
+                for variant in seen.observation.variants
                 if variant.kernel in kernels
             ),
         )
@@ -201,16 +208,11 @@ def _gives_all(
     return True
 
 
-def _classes_of(seen: Observation) -> Values:
-    """As `values_of`, of integers their classes."""
-    return values_of(replace(seen, variants=tuple(replace(variant, integers=()) for variant in seen.variants)))
-
-
 def _move(trials: Trials, owner: Owner, names: Mapping[str, str], formula: str, growth: Growth) -> Move:
     kernel, part = owner
-    every = [values_of(seen).get(owner, frozenset()) for seen in trials.seen.values() if seen is not None]
+    every = [seen.values.get(owner, frozenset()) for seen in trials.seen.values() if seen is not None]
     along = {
-        name: {size: own for size in sorted(ran) if (own := values_of(ran[size]).get(owner))}
+        name: {size: own for size in sorted(ran) if (own := ran[size].values.get(owner))}
         for symbol, name in names.items()
         for ran in [trials.alone[symbol].ran]
     }

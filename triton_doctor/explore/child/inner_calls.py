@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
+    from triton_doctor.runtime.dry.sweep.formulas import Value
+
 ARGUMENT = "argument"
 # A loop that calls a function more often shows the same again.
 MOST_CALLS = 64
@@ -100,8 +102,8 @@ class InnerCalls:
         return call
 
 
-def _parts(name: str, value: Any) -> Iterator[tuple[ProbedPart, int]]:
-    if type(value) is int:
+def _parts(name: str, value: Any) -> Iterator[tuple[ProbedPart, Value]]:
+    if type(value) in (int, float):
         yield ProbedPart(ARGUMENT, name), value
     elif isinstance(value, torch.Tensor):
         for axis, size in enumerate(value.shape):

@@ -101,7 +101,7 @@ class _Drive:
             if trials.alone[symbol].moved
         }
         is_tested = self._plan.wants_tests and not self._stand_ins and not self._plan.entry.is_private
-        self._observations += [seen for seen in trials.seen.values() if seen is not None]
+        self._observations += [seen.observation for seen in trials.seen.values() if seen is not None]
         self._calls.append(
             Call(
                 arguments=writer.arguments(),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from triton_doctor.explore.child.state import CONSTRUCTOR
-from triton_doctor.explore.child.vary import find_moved, follow_symbol, is_watched, values_of
+from triton_doctor.explore.child.vary import find_moved, follow_symbol, is_watched
 from triton_doctor.explore.model import Axis, Place
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
     is_tested = len(places) == 1
     if len(places) > 1 and watched:
         size = _telling_size(alone, watched)
-        base = values_of(next(iter(alone.ran.values())))
+        base = next(iter(alone.ran.values())).values
         is_tested = True
         for place in places:
             if trials.is_late:
@@ -101,7 +101,7 @@ def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
                 break
             seen = trials.try_state(detach(trials.state, symbol, place, size))
             if seen is not None:
-                free[place] = find_moved((base, values_of(seen)))
+                free[place] = find_moved((base, seen.values))
             elif len(places) == 2:
                 break
     rest = [place for place in places if place not in free]
@@ -147,7 +147,7 @@ def detach(state: State, symbol: str, place: Place, size: int) -> State:
 
 def _telling_size(alone: Alone, watched: Sequence[Owner]) -> int:
     """The size at which most of the parts `watched` differ from those of the state."""
-    base, *others = ((size, values_of(seen)) for size, seen in alone.ran.items())
+    base, *others = ((size, seen.values) for size, seen in alone.ran.items())
     return max(others, key=lambda each: len(find_moved((base[1], each[1])).intersection(watched)))[0]
 
 

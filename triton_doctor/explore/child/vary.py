@@ -9,19 +9,29 @@ sweep (`explaining`).
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+from triton.runtime.autotuner import Autotuner, Config
 
 from triton_doctor.explore.child.calling import execute
 from triton_doctor.explore.child.inner_calls import ARGUMENT
-from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, OPTION, TUNING_KEY, Observation, ProbedPart
+from triton_doctor.runtime.dry.sweep.probe import (
+    CONSTEXPR,
+    INTEGER,
+    OPTION,
+    TUNING_KEY,
+    Observation,
+    ProbedPart,
+    ProbedVariant,
+)
 from triton_doctor.runtime.event import KernelName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from triton_doctor.explore.child.calling import Seen
     from triton_doctor.explore.child.inner_calls import InnerCalls
@@ -39,8 +49,10 @@ Shapes = dict[str, tuple[int, ...]]
 LADDERS = (
     (33, 300, 7, 100, 777, 1, 127, 16, 200, 3, 48, 2049),
     (192, 320, 640, 64, 384, 896, 128, 256, 1024, 576),
-    (16, 32, 64, 128, 256, 512, 8, 4, 2, 1),
+    (16, 32, 64, 128, 256, 512, 8, 4, 2, 1, 1024, 2048),
 )
+# Multiples and divisors of the size that ran, tried before powers of two: what another size divides keeps to them.
+FACTORS = (2, 3, 5, 7, 4, 11)
 # Sizes after which an axis that moved nothing is left, and one of which every part has shown values enough.
 QUIET, ENOUGH = 3, 8
 # A ladder is left after as many sizes that failed, if none ran.
@@ -52,6 +64,15 @@ VALUES = 5
 WATCHED = (CONSTEXPR, TUNING_KEY, OPTION)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What one call showed. `values` are those of each part, of an integer it itself; `classes` has its class."""
+
+    observation: Observation
+    values: Values
+    classes: Values
+
+
 @dataclass(slots=True)
 class Alone:
     """What was seen as one symbol was varied alone, by its size, the first of which is that of the state.
@@ -59,23 +80,22 @@ class Alone:
     `failed` are sizes at which the call did not run. `moved` are the parts whose values differ.
     """
 
-    ran: dict[int, Observation]
+    ran: dict[int, Sighting]
     failed: list[int] = field(default_factory=list)
     shapes: dict[int, Shapes] = field(default_factory=dict)
 
     @property
     def moved(self) -> frozenset[Owner]:
         """The parts that do not have the same values everywhere."""
-        return find_moved(map(values_of, self.ran.values()))
+        return find_moved(seen.values for seen in self.ran.values())
 
     def has_enough(self) -> bool:
         """Whether each part that moved has shown values enough."""
         if len(self.ran) <= ENOUGH:
             return False
-        seen = [values_of(each) for each in self.ran.values()]
-        return all(
-            len({at[owner] for at in seen if owner in at}) >= VALUES for owner in self.moved if is_watched(owner)
-        )
+        watched = filter(is_watched, self.moved)
+        several = [seen.values for seen in self.ran.values()]
+        return all(len({values[owner] for values in several if owner in values}) >= VALUES for owner in watched)
 
 
 class Trials:
@@ -84,7 +104,7 @@ class Trials:
     def __init__(self, target: Target, state: State, inner: InnerCalls, until_s: float) -> None:
         self.state, self.symbols = state, state.free
         self.is_cut = False
-        self.seen: dict[Point, Observation | None] = {}
+        self.seen: dict[Point, Sighting | None] = {}
         self.alone: dict[str, Alone] = {}
         self._target, self._inner, self._until_s = target, inner, until_s
         self.base, first = self._call(state)
@@ -110,22 +130,26 @@ class Trials:
         base = self.state.size(symbol)
         alone = self.alone[symbol] = Alone(ran={base: self._first}, shapes={base: self._shapes})
         took_s = 0.0
-        for ladder in LADDERS:
-            before = len(alone.ran)
+        related = (
+            *(base * factor for factor in FACTORS),
+            *(base // factor for factor in FACTORS if base % factor == 0),
+        )
+        for ladder in (*LADDERS[:2], related, *LADDERS[2:]):
+            before, failures = len(alone.ran), len(alone.failed)
             for size in ladder:
                 if size in alone.ran or size in alone.failed or (size > LARGE and took_s > LONGEST_S):
                     continue
                 if self._is_done(alone) or self.is_late:
                     return alone
-                if len(alone.ran) == before and len(alone.failed) >= STEEP * (LADDERS.index(ladder) + 1):
+                if len(alone.ran) == before and len(alone.failed) - failures >= STEEP and ladder != LADDERS[-1]:
                     break
                 began_s = time.process_time()
-                observation, shapes = self._try({symbol: size})
+                sighting, shapes = self._try({symbol: size})
                 took_s = time.process_time() - began_s
-                if observation is None:
+                if sighting is None:
                     alone.failed.append(size)
                 else:
-                    alone.ran[size], alone.shapes[size] = observation, shapes
+                    alone.ran[size], alone.shapes[size] = sighting, shapes
             if len(alone.ran) > VALUES:
                 break
         return alone
@@ -134,43 +158,70 @@ class Trials:
         is_quiet = not any(map(is_watched, alone.moved))
         return len(alone.ran) > QUIET if is_quiet else alone.has_enough()
 
-    def at(self, point: Point) -> Observation | None:
+    def at(self, point: Point) -> Sighting | None:
         """Return what is seen at the sizes `point`; None where the call does not run, or the time is used up."""
         if point not in self.seen and not self.is_late:
             self._try(dict(zip(self.symbols, point, strict=True)))
         return self.seen.get(point)
 
-    def _try(self, sizes: Mapping[str, int]) -> tuple[Observation | None, Shapes]:
+    def _try(self, sizes: Mapping[str, int]) -> tuple[Sighting | None, Shapes]:
         state = self.state.copy()
         state.sizes |= sizes
-        seen, observation = self._call(state)
+        seen, sighting = self._call(state)
         runs = self._ends_alike(seen)
         point = tuple(sizes.get(symbol, size) for symbol, size in zip(self.symbols, self.base_point, strict=True))
-        self.seen[point] = observation if runs else None
+        self.seen[point] = sighting if runs else None
         return self.seen[point], read_shapes(seen)
 
-    def try_state(self, state: State) -> Observation | None:
+    def try_state(self, state: State) -> Sighting | None:
         """What is seen in a state of other symbols, if that launches the same kernels at the same places."""
-        seen, observation = self._call(state)
-        return observation if self._ends_alike(seen) and seen.sites == self.base.sites else None
+        seen, sighting = self._call(state)
+        return sighting if self._ends_alike(seen) and seen.sites == self.base.sites else None
 
     def _ends_alike(self, seen: Seen) -> bool:
         return bool(seen.launched) and type(seen.error) is type(self.base.error)
 
-    def _call(self, state: State) -> tuple[Seen, Observation]:
-        with self._inner.listen() as heard:
+    def _call(self, state: State) -> tuple[Seen, Sighting]:
+        with self._inner.listen() as heard, few_configs():
             seen = execute(self._target, state)
         seen = replace(seen, traceback=None, error=None if seen.error is None else seen.error.with_traceback(None))
         variants = (*seen.observation.variants, *dict.fromkeys(heard))
         # What a call launches before it raises as the first did is all that there is to see.
-        return seen, replace(seen.observation, variants=variants, is_complete=True)
+        observation = replace(seen.observation, variants=variants, is_complete=True)
+        return seen, Sighting(
+            observation=observation,
+            values=_values_of(variants, have_integers=True),
+            classes=_values_of(variants, have_integers=False),
+        )
 
 
-def values_of(seen: Observation) -> Values:
-    """Return the values of each part; of an integer the integers, from which its class is made."""
+@contextlib.contextmanager
+def few_configs() -> Iterator[None]:
+    """Let rounds of tuning try only as many configs as show which of their parameters differ."""
+    prune = Autotuner.prune_configs
+
+    def choose(self: Autotuner, kwargs: dict[str, Any]) -> list[Config]:
+        first, *others = prune(self, kwargs)
+        chosen, differing = [first], set[str]()
+        for config in others:
+            new = {name for name, value in config.all_kwargs().items() if first.all_kwargs().get(name) != value}
+            if not new <= differing:
+                chosen.append(config)
+                differing |= new
+        return chosen
+
+    Autotuner.prune_configs = choose
+    try:
+        yield
+    finally:
+        Autotuner.prune_configs = prune
+
+
+def _values_of(variants: Iterable[ProbedVariant], *, have_integers: bool) -> Values:
+    """Return the values of each part; of an integer the integers, if asked for, from which its class is made."""
     values: dict[Owner, set[tuple[type, Value]]] = {}
-    for variant in seen.variants:
-        integers = dict(variant.integers)
+    for variant in variants:
+        integers = dict(variant.integers) if have_integers else {}
         for part, value in variant.parts:
             known = integers.get(part.name, value) if part.kind == INTEGER else value
             values.setdefault((variant.kernel, part), set()).add((type(known), known))
