@@ -20,6 +20,7 @@ from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.calls.call_graph import CallGraph, is_test_function
 from triton_doctor.static.project.database.database import Database
+from triton_doctor.static.project.names.resolver import DefinitionKind
 from triton_doctor.static.python.imports import expand_name
 from triton_doctor.static.python.ir import dotted
 from triton_doctor.static.python.module import is_for_a_fork
@@ -180,7 +181,7 @@ class _Search:
             leading_names=tuple(sorted({place[1].rpartition(".")[2] for place in self._graph.leading} - _GENERAL)),
             seed_files=tuple(self._seed_files()),
             left_out=tuple(self._left_out[key] for key in sorted(self._left_out)),
-            notes=read_notes(self._graph, keys, self._own),
+            notes=read_notes(self._graph, keys, self._own, self._roots.module_name),
             is_whole=not self._names
             and all(
                 path in self._shown or path in self._reported or path in self._project.tests
@@ -337,16 +338,23 @@ class _Search:
 
     def _seed_files(self) -> Iterator[str]:
         """Yield the tests, then the examples, that import what leads to a launch; those that use the most first."""
-        words = {place[1].rpartition(".")[2] for place in self._graph.leading} - _GENERAL
-        found = []
-        for path, module in self._graph.modules.items():
+        names, leading, found = self._project.names, self._graph.leading, []
+        files = {path for path, _ in leading}
+        for path in self._project.modules:
             is_test = path in self._project.tests
-            if not is_test and not self._calls.is_no_program(module, module.top, ()):
+            module = None
+            if path.endswith(".py") and (is_test or path in self._project.demonstrations or path in self._shown):
+                module = self._project.modules.get(path)
+            if module is None:
                 continue
-            used = words & {one.member or one.module.rpartition(".")[2] for one in module.imports.values()}
-            used |= {word for word in words if module.path in self._shown and module.top.holds(word.encode())}
-            if used or any(place in self._graph.leading for place in self._graph.places_in(path)):
-                found.append((not is_test, -len(used), self._own(path)))
+            used = 0
+            for name, imported in module.imports.items():
+                place = names.locate(path, name)
+                targets = (place[0],) if place is not None else names.modules_imported(path, imported)
+                is_whole = place is None or place.kind is DefinitionKind.MODULE
+                used += (place is not None and place[:2] in leading) or (is_whole and not files.isdisjoint(targets))
+            if used or path in files:
+                found.append((not is_test, -used, self._own(path)))
         return (path for _, _, path in sorted(found))
 
 

@@ -57,6 +57,7 @@ class LaunchGraph:
         self.bases: dict[Place, tuple[Place, ...]] = {}
         self._derived: defaultdict[Place, list[Place]] = defaultdict(list)
         self._methods: defaultdict[str, list[Place]] = defaultdict(list)
+        self._names_of_members: defaultdict[Place, set[str]] = defaultdict(set)
         self._operators: dict[str, Place] = {}
         self._holding: defaultdict[str, set[Place]] = defaultdict(set)
         self._uses: dict[Place, frozenset[Place]] = {}
@@ -129,6 +130,17 @@ class LaunchGraph:
             pending += new
         return seen
 
+    def classes_with(self, members: Collection[str]) -> list[Place]:
+        """Return the classes whose objects have all of `members`, those with the fewest others first."""
+        wanted = set(members)
+        having = {
+            of: everything
+            for of in self.bases
+            if wanted
+            <= (everything := set[str]().union(*(self._names_of_members.get(one, ()) for one in self.ancestry(of))))
+        }
+        return sorted(having, key=lambda of: (len(having[of]), of))
+
     def callees(self, place: Place, function: Function, func: Expr) -> Iterator[Place]:
         """Yield the functions that calling `func`, in `function` of the code at `place`, may run."""
         for found in self._resolve(place[0], place, function, func):
@@ -162,6 +174,7 @@ class LaunchGraph:
                     self._holding[word].add(place)
                 if function.class_name is not None:
                     self._methods[function.name].append(place)
+                    self._names_of_members[path, function.class_name].add(function.name)
             if function.class_name is not None:
                 for stored in function.stored:
                     if stored.base in ("self", "cls"):
@@ -172,6 +185,7 @@ class LaunchGraph:
         for stored in module.top.stored:
             self._keep((path, stored.base), module.top, stored.value)
         for qualname, of in module.classes.items():
+            self._names_of_members[path, qualname].update(of.declared)
             for name, field in of.fields.items():
                 self._keep((path, f"{qualname}.{name}"), module.top, field.value)
             located = (self.project.names.locate(path, dotted(base) or "?") for base in of.bases)
@@ -184,6 +198,9 @@ class LaunchGraph:
             self._operators |= dict.fromkeys((operator.rpartition("::")[2] for operator in names), (path, name))
 
     def _keep(self, place: Place, function: Function, value: Expr) -> None:
+        owner = self._owner(place)
+        if owner is not None:
+            self._names_of_members[owner].add(place[1].rpartition(".")[2])
         if place[1] in self.modules[place[0]].functions:
             return
         self._values[place].append((function, value))

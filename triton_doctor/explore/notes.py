@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from triton_doctor.explore.model import FunctionNotes, ParameterNotes
 from triton_doctor.static.project.calls.surroundings import pointers
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.launches.launches import spelled_out
+from triton_doctor.static.project.names.resolver import DefinitionKind
 from triton_doctor.static.python.ir import (
     Attr,
     Call,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
 
-_MOST_CALLS = 6
+_MOST_CALLS, _MOST_CLASSES = 6, 4
 # What only tensors have, among what functions read off their parameters.
 _OF_TENSORS = KEEPING | METHODS | NEW | frozenset(
     "T data_ptr device dim dtype is_contiguous mT ndim shape size stride contiguous view grad".split()
@@ -61,13 +64,13 @@ _LITERALS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "st
 
 
 def read_notes(
-    graph: LaunchGraph, keys: Mapping[Place, str], own: Callable[[str], str]
+    graph: LaunchGraph, keys: Mapping[Place, str], own: Callable[[str], str], module_name: Callable[[str], str]
 ) -> dict[str, tuple[FunctionNotes, ...]]:
     """Return, for each of the entries `keys`, the notes of the functions that it leads to and of the constructors.
 
-    `own` gives the path of a file in the result.
+    `own` gives the path of a file in the result, `module_name` the name by which it is imported.
     """
-    reader = _Reader(graph)
+    reader = _Reader(graph, module_name)
     notes: dict[Place, FunctionNotes] = {}
     found = {}
     for place, key in keys.items():
@@ -112,8 +115,8 @@ class _Parts(NamedTuple):
 class _Reader:
     """Reads notes, and keeps them by function."""
 
-    def __init__(self, graph: LaunchGraph) -> None:
-        self._graph = graph
+    def __init__(self, graph: LaunchGraph, module_name: Callable[[str], str]) -> None:
+        self._graph, self._module_name = graph, module_name
         self._known: dict[Place, dict[str, ParameterNotes]] = {}
         self._launches: defaultdict[tuple[str, str], list[LinkedLaunch]] = defaultdict(list)
         for launch in graph.project.launches:
@@ -158,7 +161,14 @@ class _Reader:
             parts.axes.clear()
             parts.ranks.clear()
             parts.least.clear()
-        return parts.notes()
+        notes = parts.notes()
+        annotated = project.names.locate(place[0], param.annotation or "?")
+        classes: list[Place] = []
+        if annotated is not None and annotated.kind is DefinitionKind.CLASS:
+            classes = [annotated[:2]]
+        elif notes.kind in ("object", "config") and notes.attributes:
+            classes = self._graph.classes_with(notes.attributes)[:_MOST_CLASSES]
+        return replace(notes, classes=tuple(f"{self._module_name(path)}:{of}" for path, of in classes))
 
     def _passed_on(self, place: Place, function: Function, name: str, depth: int) -> Iterator[ParameterNotes]:
         """Yield what kernels and called functions say of the argument `name` of `function`."""
