@@ -39,15 +39,8 @@ LEAST_MEMORY = 2 << 30
 # What a child may know of the environment: where programs and packages are, the language, and how torch and Triton
 # behave. Keys and tokens of other names do not reach it.
 KEPT_VARIABLES = (
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
-    "LD_LIBRARY_PATH",
-    "CUDA_HOME",
-    "CUDA_PATH",
+    *("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONUSERBASE", "VIRTUAL_ENV", "CONDA_PREFIX"),
+    *("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH"),
 )
 KEPT_PREFIXES = ("TRITON_", "TORCH_", "TORCHINDUCTOR_", "TRITONDOCTOR_")
 SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "_KEY")

@@ -183,7 +183,8 @@ class _Sweep:
         request = self._request
         if not request.seed_files:
             return Examples()
-        own = {path.stem for folder in self._found.import_roots for path in Path(self._root, folder).iterdir()}
+        roots = [Path(self._root, folder) for folder in self._found.import_roots]
+        own = {path.stem for root in roots if root.is_dir() for path in root.iterdir()}
         return record_examples(
             self._record_file,
             SeedPlan(

@@ -78,12 +78,12 @@ class Walls(msgspec.Struct, frozen=True, kw_only=True):
         return self.namespaces or self.landlock > 0
 
     def __str__(self) -> str:
-        """Tell how files and the network are kept from a child."""
+        """Say how files and the network are kept from a child."""
         if not self.are_there:
-            return "no sandbox: the code runs with your rights"
-        files = "namespaces" if self.namespaces else "Landlock"
-        network = "a network namespace" if self.namespaces else "a filter that refuses sockets"
-        return f"files are read-only by {files}, there is no network by {network}"
+            return "not sandboxed: the code ran with your rights"
+        if self.namespaces:
+            return "sandboxed: files kept read-only by a mount namespace, network cut off by a network namespace"
+        return "sandboxed: files kept read-only by Landlock, network cut off by a seccomp filter"
 
 
 def probe_walls(scratch: str, means: tuple[Means, ...] = ALL_MEANS) -> Walls:

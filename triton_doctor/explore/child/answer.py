@@ -29,9 +29,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Place:
-    """Where this process answers; the folder is empty in a process that is no child of a sweep."""
+    """Where the process answers that is the child of a sweep."""
 
     folder = ""
+    process = 0
     root = ""
     value = msgspec.Raw(b"null")
     files: ClassVar[dict[str, None]] = {}
@@ -39,7 +40,7 @@ class _Place:
 
 def open_answers(folder: str, root: str) -> None:
     """Answer in `folder` from now on, and note which files below `root` are opened."""
-    _Place.folder, _Place.root = folder, f"{root}/"
+    _Place.folder, _Place.process, _Place.root = folder, posix.getpid(), f"{root}/"
     sys.addaudithook(_note)
 
 
@@ -55,7 +56,8 @@ def keep_error(error: BaseException) -> None:
 
 
 def _write(is_final: bool, error: str) -> None:
-    if not _Place.folder:
+    # What the code forked may come back to here.
+    if _Place.process != posix.getpid():
         return
     data = msgspec.json.encode(Answer(value=_Place.value, files=tuple(_Place.files), is_final=is_final, error=error))
     fresh = f"{_Place.folder}/{NAME}.new"
