@@ -150,6 +150,10 @@ class DriverText:
             case "int":
                 return self._size(spec.axes[0]) if spec.axes else repr(spec.value)
             case "list":
+                if spec.axes:
+                    item, count = self._expression(next(iter(children.values()))), self._size(spec.axes[0])
+                    items = f"{item} for _ in range({count})"
+                    return f"tuple({items})" if spec.value == "tuple" else f"[{items}]"
                 items = ", ".join(map(self._expression, children.values()))
                 if spec.value == "tuple":
                     return f"({items},)" if len(children) == 1 else f"({items})"
@@ -226,8 +230,9 @@ def write_test(name: str, driver: str, sizes: Mapping[str, Sequence[int]]) -> st
 
 
 def _write_asserts(name: str, sizes: Mapping[str, tuple[int, ...]], swept: Sweep) -> str:
-    given = ", ".join(f'"{axis}": {list(own)}' for axis, own in sizes.items())
-    lines = [f"def test_{name}() -> None:", f"{INDENT}swept = triton_doctor.sweep({name}, {{{given}}})", ""]
+    lines = [f"def test_{name}() -> None:", f"{INDENT}sizes = {{"]
+    lines += [f'{INDENT * 2}"{axis}": {list(own)},' for axis, own in sizes.items()]
+    lines += [f"{INDENT}}}", f"{INDENT}swept = triton_doctor.sweep({name}, sizes)", ""]
     counts: dict[str, int] = {}
     for kernel in swept.kernels:
         counts[kernel.name.name] = max(counts.get(kernel.name.name, 0), kernel.needs)

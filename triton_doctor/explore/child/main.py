@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +90,7 @@ class _Drive:
             self._target, self._plan.entry, state, {symbol: own.whole.name for symbol, own in axes.items()}
         )
         number = len(self._calls) + 1
-        word = re.sub(r"[^a-z0-9]+", "_", self._plan.entry.name.lower()).strip("_")
+        word = self._plan.entry.name.replace(".", "_")
         name = f"drive_{word}{number if number > 1 else ''}"
         driver = writer.write(name)
         # A test varies what moves something, and cannot need what is not installed.

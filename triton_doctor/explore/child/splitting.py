@@ -122,7 +122,7 @@ def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
 def places_of(state: State, symbol: str) -> list[Place]:
     """Return where `symbol` is a size, those of constructors and configs first; else where it is a factor of one."""
     found = [
-        Place(argument=path, axis=index if spec.kind == "tensor" else None)
+        Place(argument=path, axis=None if spec.kind == "int" else index)
         for path, spec in state.specs.items()
         for index, own in enumerate(spec.axes)
         if own == symbol
