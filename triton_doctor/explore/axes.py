@@ -11,6 +11,7 @@ In: what was found in the source, and what the entries' calls showed. Out: an `A
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,8 @@ _OF_MODEL: Mapping[str, str] = {
     "constructor": "is set by the constructor: {}",
     "config": "is set by a config: {}",
 }
+# The end of a symbol that the tool made: `x_0`, `lengths_0_2`.
+_NUMBERED = re.compile(r"(?:_\d+)+$")
 _NOTHING: tuple[Role, str] = ("unknown", "")
 
 
@@ -154,10 +157,11 @@ class Judgements:
             role = _role_of(number)
             if role != "unknown":
                 sides.append((role, _why(number, role, place), "name" if _rests_on_name(number) else "position"))
-        meaning = _meaning(axis.name)
-        if meaning is not None:
-            role = "data" if meaning else "model"
-            sides.append((role, f"is called `{axis.name}`, which names {_SIDES[role]}", "name"))
+        for name in _names_of(axis):
+            meaning = _meaning(name)
+            if meaning is not None:
+                role = "data" if meaning else "model"
+                sides.append((role, f"is called `{name}`, which names {_SIDES[role]}", "name"))
         roles = {role for role, _, _ in sides}
         if len(roles) != 1:
             return _UNKNOWN
@@ -216,7 +220,7 @@ def _of_model(axis: Axis) -> AxisJudgement | None:
     """Return that the model fixes `axis`, if it is nothing but the model's, or was forced to equal a size of it."""
     for provenance, what in axis.tied_to:
         if provenance in _OF_MODEL:
-            why = _OF_MODEL[provenance].format(f"`{what}`")
+            why = _OF_MODEL[provenance].format(f"`{what.removeprefix('init.')}`")
             return AxisJudgement(role="model", provenance=provenance, why=why, is_certain=True)
     kinds = {_kind_of_place(place) for place in axis.places}
     if len(kinds) == 1 and (kind := kinds.pop()) is not None:
@@ -280,6 +284,16 @@ def _said_by_hints(number: AbstractNumber, role: Role) -> str:
     return best.says if best is not None else f"it follows {_SIDES[role]}"
 
 
+def _names_of(axis: Axis) -> Iterator[str]:
+    """Yield the names that the source gives to the size: of the axis, if it is no number of it, or of an integer."""
+    of_axes = [place.argument.replace(".", "_") for place in axis.places if place.axis is not None]
+    if not any(_NUMBERED.sub("", axis.name) == _NUMBERED.sub("", name) for name in of_axes):
+        yield _NUMBERED.sub("", axis.name)
+    for place in axis.places:
+        if place.axis is None:
+            yield next(part for part in reversed(place.argument.split(".")) if not part.isdigit())
+
+
 def _meaning(name: str) -> bool | None:
     """Return whether the name of an axis names the data; None if unknown. `KV_H` means what `H_KV` does."""
     turned = "_".join(reversed(name.split("_")))
@@ -289,10 +303,22 @@ def _meaning(name: str) -> bool | None:
     return meaning if meaning is not None else False if meaning_of_word(turned) is False else None
 
 
-def spell_places(places: Sequence[Place]) -> str:
-    """Return "axis 1 of `q`", "the argument `n`" or "the length of `lengths`": the first of several places."""
-    place = places[0]
+def spell_places(places: Sequence[Place], arguments: Mapping[str, str] | None = None) -> str:
+    """Return "axis 1 of `q`", "the argument `n`" or "the length of `rows`": the first of several places, axes first.
+
+    `arguments` are the texts of the call.
+    """
+    place = min(places, key=lambda one: one.axis is None)
     shown = place.argument.removeprefix("init.")
+    owner, _, last = shown.rpartition(".")
+    item = f"an item of `{owner}`" if last.isdigit() else f"`{shown}`"
     if place.axis is not None:
-        return f"axis {place.axis} of `{shown}`"
-    return f"the constructor's `{shown}`" if shown != place.argument else f"the argument `{shown}`"
+        is_list = (arguments or {}).get(place.argument, "").startswith("[")
+        return f"the length of {item}" if is_list else f"axis {place.axis} of {item}"
+    return (
+        f"the constructor's {item}"
+        if shown != place.argument
+        else item
+        if owner and last.isdigit()
+        else f"the argument {item}"
+    )

@@ -45,7 +45,10 @@ class Sighting:
     @property
     def origin(self) -> str:
         """What it follows, as places of arguments: "axis 1 of `q`"."""
-        return " and ".join(dict.fromkeys(spell_places(axis.places) for axis in self.axes)) or "no axis alone"
+        return (
+            " and ".join(dict.fromkeys(spell_places(axis.places, self.call.arguments) for axis in self.axes))
+            or "no axis alone"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

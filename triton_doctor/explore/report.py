@@ -150,7 +150,9 @@ class _Text:
         if part.judged.role == "unknown":
             says = f"{name} varies with {first.origin} (is it fixed?)"
         elif formula:
-            where = " and ".join(f"{axis.name} = {spell_places(axis.places)}" for axis in first.axes)
+            where = " and ".join(
+                f"{axis.name} = {spell_places(axis.places, first.call.arguments)}" for axis in first.axes
+            )
             says = f"{name} = {formula}, {where}"
         else:
             says = f"{name} follows {first.origin}"
