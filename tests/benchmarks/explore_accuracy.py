@@ -1,32 +1,34 @@
 """What sweeps of whole libraries say, against the truths: `python -m tests.benchmarks.explore_accuracy LIBRARY...`.
 
-Each entry is driven in a forked child, without the sandbox. Outcomes are kept below `explore` of the cache folder;
-`--kept` scores those that are there. A constexpr or tuning key is per call if it had at least five values, not all
-powers of two: that is the truths' own rule, applied to the values along one axis. Columns: of the truth's per-call
-constexprs those that any axis moves so, and those that an axis taken for data does; of its fixed ones those that any
-axis, and that an axis taken for data moves so, which is false; of the tuning keys the same.
+Each library is swept as `triton-doctor sweep FOLDER` does it, `--no-tests` unless --tests is given. Outcomes are kept
+below `explore` of the cache folder; `--kept` scores those that are there, `--frozen FILE` writes the entries, what is no
+entry with the reason, and the launched kernels, and sweeps nothing. A constexpr or tuning key is per call if it has at
+least five values, not all powers of two: the truths' own rule, applied to the values along one axis. Columns: of the
+truth's per-call constexprs those that an axis taken for data moves so (`any`: any axis); of its fixed ones the same,
+which is false; then of the tuning keys.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-import os
-import sys
+import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import triton_doctor
-from tests.benchmarks.explore import DEVELOPED, find, in_child, locate
+import msgspec
+
+from tests.benchmarks.explore import DEVELOPED, find, locate
 from tests.benchmarks.packages import CACHE
+from triton_doctor.explore.findings import Findings
+from triton_doctor.explore.model import Outcome
+from triton_doctor.explore.run import SweepRequest, sweep_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Entry, Outcome
+    from triton_doctor.explore.findings import KeyPart
 
 TRUTHS = Path(__file__).parents[2] / "fixtures" / "truth"
 KEPT = CACHE / "explore"
@@ -73,117 +75,89 @@ def read_truth(library: str) -> dict[Key, str]:
     return found
 
 
-def drive_library(library: str, pattern: str) -> list[Outcome]:
-    """Drive the entries of a library whose key contains `pattern`, and keep what comes of it."""
-    import msgspec
-
-    from triton_doctor.explore.model import Outcome
-
-    found = find(locate(library))
-    outcomes = []
-    for entry in found.entries:
-        if pattern in entry.key:
-            text = in_child(lambda entry=entry: _drive(found, entry), is_quiet=True)
-            if text.get("died"):
-                text = {"entry": entry.key, "status": "died", "error": text["error"]}
-            outcomes.append(msgspec.convert(text, Outcome))
-    if not pattern:
-        KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{library}.json").write_bytes(msgspec.json.encode(outcomes))
+def sweep_library(found: Found, library: str, request: SweepRequest) -> tuple[Outcome, ...]:
+    """Sweep a library, and keep what comes of it."""
+    outcomes = sweep_project(found, request).outcomes
+    KEPT.mkdir(parents=True, exist_ok=True)
+    kept = [msgspec.structs.replace(outcome, recording=()) for outcome in outcomes]
+    (KEPT / f"{library}.json").write_bytes(msgspec.json.encode(kept))
     return outcomes
 
 
-def _drive(found: Found, entry: Entry) -> Any:
-    import signal
-
-    import msgspec
-
-    from triton_doctor.explore.child.main import drive
-    from triton_doctor.explore.model import Plan
-
-    signal.alarm(120)
-    sys.path[:0] = [str(found.root / folder) for folder in found.import_roots]
-    os.chdir(found.root)
-    plan = Plan(
-        entry=entry,
-        root=str(found.root),
-        import_roots=found.import_roots,
-        leading_names=found.leading_names,
-        notes=found.notes_of(entry),
-    )
-    return msgspec.to_builtins(msgspec.structs.replace(drive(plan), recording=()))
+def freeze(found: Found) -> dict[str, Any]:
+    """Return what a sweep will be measured by, as plain values."""
+    return {
+        "entries": [entry.key for entry in found.entries],
+        "left out": [f"{one.path}:{one.name} {one.reason}" for one in found.left_out],
+        "launched": [kernel.key for kernel in found.launched],
+    }
 
 
-def kept_outcomes(library: str) -> list[Outcome]:
-    """Return what was kept of a library."""
-    import msgspec
-
-    from triton_doctor.explore.model import Outcome
-
-    return msgspec.json.decode((KEPT / f"{library}.json").read_bytes(), type=list[Outcome])
-
-
-def moved_along(outcomes: Iterable[Outcome]) -> Iterator[tuple[Key, str, Outcome, Any, str]]:
-    """Yield each part that an axis moves alone: how it varies, the outcome, its call and the axis."""
-    for outcome in outcomes:
-        for call in outcome.calls:
-            for move in call.moves:
-                for axis, values in move.along.items():
-                    seen = {str(each) for value in values for each in (value if isinstance(value, list) else [value])}
-                    yield (
-                        _key(move.kernel_module, move.kernel, move.part, move.name),
-                        variation(seen),
-                        outcome,
-                        call,
-                        axis,
-                    )
+def variations(part: KeyPart, *, of_data: bool) -> set[str]:
+    """Return how a part varies along each axis; only where it is taken for data, if asked."""
+    found = set()
+    for sighting in part.sightings:
+        if not of_data or part.judged.role == sighting.judged.role == "data":
+            for values in sighting.move.along.values():
+                several = {str(each) for value in values for each in (value if isinstance(value, list) else [value])}
+                found.add(variation(several))
+    return found
 
 
-def score(library: str, outcomes: list[Outcome], *, has_details: bool) -> Counter[str]:
+def score(library: str, found: Found, outcomes: tuple[Outcome, ...], *, has_details: bool) -> Counter[str]:
     """Compare, print, and return the counts."""
     truth = read_truth(library)
-    any_axis: dict[Key, set[str]] = {}
-    by: dict[Key, list[str]] = {}
-    for key, how, outcome, call, axis in moved_along(outcomes):
-        any_axis.setdefault(key, set()).add(how)
-        place = next((each.places for each in call.axes if each.name == axis), ())
-        where = " ".join(f"{each.argument}.{each.axis}" for each in place[:2])
-        by.setdefault(key, []).append(f"{how} {outcome.entry.partition(':')[2]} {axis} [{where}]")
-    kernels = {_key(module, name, "", "")[:2] for outcome in outcomes for module, name, _, _ in outcome.kernels}
+    findings = Findings(found, outcomes)
+    parts = {
+        _key(kernel.module, kernel.name, part.kind, part.name): part
+        for kernel in findings.kernels
+        for part in kernel.parts
+    }
+    launched = {_key(kernel.module, kernel.name, "", "")[:2] for kernel in findings.kernels}
     counts: Counter[str] = Counter()
     for key, how in truth.items():
         kind = "key" if key[2] == "autotune key" else "constexpr"
+        part = parts.get(key)
+        moved = set() if part is None else variations(part, of_data=False)
+        is_data = part is not None and "per_call" in variations(part, of_data=True)
         counts[f"{kind} {how}"] += 1
-        is_moved = "per_call" in any_axis.get(key, ())
-        counts[f"{kind} {how} moved"] += is_moved
-        counts[f"{kind} {how} moved a little"] += not is_moved and bool(any_axis.get(key, set()) - {"fixed"})
-        if has_details and how == "per_call" and not is_moved:
-            print(f"  missed {'.'.join(key)} launched={key[:2] in kernels} {by.get(key, [])[:3]}")
-    counts["entries"] = len(outcomes)
-    counts["entries reached"] = sum(bool(outcome.kernels) for outcome in outcomes)
-    counts["cpu ms"] = round(1000 * sum(outcome.cpu_s for outcome in outcomes))
-    counts["kernels"] = len({key[:2] for key in truth})
-    counts["kernels reached"] = len({key[:2] for key in truth} & kernels)
+        counts[f"{kind} {how} any"] += "per_call" in moved
+        counts[f"{kind} {how} data"] += is_data
+        if has_details and is_data is not (how == "per_call") and how != "few":
+            where = [f"{one.entry.partition(':')[2]} {one.origin}" for one in (part.sightings if part else ())[:3]]
+            role = "" if part is None else f"{part.judged.role} {part.judged.provenance}"
+            print(
+                f"  {'missed' if how == 'per_call' else 'FALSE'} {'.'.join(key)} {key[:2] in launched} {moved} {role} {where}"
+            )
+    reached, all_launched = findings.reached
+    counts += Counter(
+        {
+            "entries": len(outcomes),
+            "entries reached": sum(bool(outcome.kernels) for outcome in outcomes),
+            "entries complete": sum(outcome.status == "complete" for outcome in outcomes),
+            "launched": all_launched,
+            "launched reached": reached,
+            "cpu ms": round(1000 * sum(outcome.cpu_s for outcome in outcomes)),
+        }
+    )
     show(library, counts)
-    if has_details:
-        for outcome in outcomes:
-            if not outcome.kernels or any(call.is_cut for call in outcome.calls):
-                cut = " CUT" if outcome.kernels else ""
-                print(f"  {outcome.status}{cut} {outcome.entry} {outcome.cpu_s:.1f} s {outcome.error} {outcome.where}")
+    for outcome in outcomes if has_details else ():
+        if outcome.status != "complete" or any(call.is_cut for call in outcome.calls):
+            print(f"  {outcome.status} {outcome.entry} {outcome.cpu_s:.1f} s {outcome.error} {outcome.where}")
     return counts
 
 
 def show(name: str, counts: Counter[str]) -> None:
     """Print one line of the table."""
     parts = [
-        f"{kind} {counts[f'{kind} {how} moved']}/{counts[f'{kind} {how}']} {how} (+{counts[f'{kind} {how} moved a little']})"
+        f"{kind} {how} {counts[f'{kind} {how} data']} (any {counts[f'{kind} {how} any']}) of {counts[f'{kind} {how}']}"
         for kind in ("constexpr", "key")
         for how in ("per_call", "fixed")
     ]
     spent = counts["cpu ms"] / 1000 / max(counts["entries"], 1)
     print(
-        f"{name:20} entries {counts['entries reached']}/{counts['entries']} kernels of truth "
-        f"{counts['kernels reached']}/{counts['kernels']} {', '.join(parts)}; {spent:.2f} s an entry",
+        f"{name:20} entries {counts['entries reached']}/{counts['entries']} launched {counts['launched reached']}/"
+        f"{counts['launched']}; {', '.join(parts)}; {spent:.2f} s an entry",
         flush=True,
     )
 
@@ -195,21 +169,35 @@ def _key(module: str, kernel: str, kind: str, name: str) -> Key:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("libraries", nargs="*", default=DEVELOPED)
-    parser.add_argument("--entry", default="", help="a part of the names of entries")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--kept", action="store_true", help="score what was kept")
+    parser.add_argument("--tests", action="store_true", help="run tests of the library for examples")
+    parser.add_argument("--no-sandbox", action="store_true")
     parser.add_argument("--details", action="store_true", help="what failed")
+    parser.add_argument("--frozen", type=Path, help="write the entries here, and sweep nothing")
+    parser.add_argument("--out", type=Path, help="write the counts here")
     chosen = parser.parse_args()
-    sys.dont_write_bytecode = True
-    importlib.import_module("torch").set_num_threads(1)
-    importlib.import_module("triton_doctor.explore.child.main")
-    # What a dry run imports and tests once is no part of the cost of an entry.
-    with triton_doctor.dry_run():
-        pass
     total: Counter[str] = Counter()
+    results: dict[str, Any] = {}
     for library in chosen.libraries:
-        outcomes = kept_outcomes(library) if chosen.kept else drive_library(library, chosen.entry)
-        total += score(library, outcomes, has_details=chosen.details)
-    show("all", total)
+        found = find(locate(library))
+        if chosen.frozen:
+            results[library] = freeze(found)
+            continue
+        began_s = time.monotonic()
+        if chosen.kept:
+            outcomes = msgspec.json.decode((KEPT / f"{library}.json").read_bytes(), type=tuple[Outcome, ...])
+        else:
+            request = SweepRequest(jobs=chosen.jobs, seed_files=found.seed_files if chosen.tests else ())
+            outcomes = sweep_library(found, library, replace(request, means=()) if chosen.no_sandbox else request)
+        counts = score(library, found, outcomes, has_details=chosen.details)
+        results[library] = {**counts, "wall_s": round(time.monotonic() - began_s, 1)}
+        total += counts
+    if not chosen.frozen:
+        show("all", total)
+    where = chosen.frozen or chosen.out
+    if where:
+        where.write_text(json.dumps({**results, "all": total}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
