@@ -86,10 +86,6 @@ class LaunchGraph:
         found = re.search(rb"^[ \t]*class[ \t]+" + name + rb"\b", self.project.modules.source(path), re.MULTILINE)
         return self.project.modules.source(path).count(b"\n", 0, found.start()) + 1 if found is not None else 1
 
-    def places_in(self, path: str) -> Iterator[Place]:
-        """Yield the functions and methods of the file at `path`."""
-        return (place for place in self.functions if place[0] == path)
-
     def ancestry(self, place: Place) -> Iterator[Place]:
         """Yield the class at `place` and its bases in the project, nearest first."""
         pending, seen = [place], set[Place]()
