@@ -7,17 +7,16 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.explore.child.calling import execute
+from triton_doctor.explore.child.calling import Seen, execute
 from triton_doctor.explore.child.changes import Changes
-from triton_doctor.explore.child.frames import UNKNOWN, Tracker, frame_at
-from triton_doctor.explore.child.solver import Solver
+from triton_doctor.explore.child.frames import Frame, Tracker, frames_of
+from triton_doctor.explore.child.solver import Solver, truth_of
 from triton_doctor.explore.child.source import blocks_of, parse_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from triton_doctor.explore.child.building import Built
     from triton_doctor.explore.child.guesses import Guesser
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
@@ -27,54 +26,60 @@ MOST_TESTS = 12
 MOST_CHANGES = 8
 
 
-def other_branches(target: Target, state: State, guesser: Guesser, leading: frozenset[str]) -> list[State]:
-    """Call `state` again, and return calls that take a branch to a launch that it did not take."""
-    found: list[State] = []
-    seen_tests: set[tuple[str, int]] = set()
+class _Stop(BaseException):
+    """Ends a call at a test, so that the frames of its traceback can be looked at."""
+
+
+def other_branches(target: Target, state: State, guesser: Guesser, leading: frozenset[str]) -> Iterator[State]:
+    """Call `state` again, and yield calls that take a branch to a launch that it did not take."""
     is_inside = guesser.notes.is_inside
-    built: list[Built] = []
+    missed: dict[tuple[str, int], tuple[ast.If, bool]] = {}
+
+    def look(place: tuple[str, int], running: FrameType) -> None:
+        node, is_in_body, is_in_rest = tests_of(place[0], leading).get(place[1], (None, False, False))
+        if node is None or place in missed:
+            return
+        holds = truth_of(Frame(frame=running, line=place[1], caller=None).evaluate(node.test))
+        if (holds is True and is_in_rest) or (holds is False and is_in_body):
+            missed[place] = node, not holds
+
+    _call(target, state, is_inside, look)
+    for place, (node, wanted) in list(missed.items())[:MOST_TESTS]:
+
+        def stop(reached: tuple[str, int], _: FrameType, wanted_place: tuple[str, int] = place) -> None:
+            if reached == wanted_place:
+                raise _Stop
+
+        # Stopped, and not solved as it runs: Python traces nothing that a trace function calls.
+        seen = _call(target, state, is_inside, stop)
+        frames = frames_of(seen.traceback, is_inside)
+        if isinstance(seen.error, _Stop) and frames:
+            changes = Changes(seen.built.state, guesser)
+            Solver(changes, Tracker(target, seen.built), is_inside).solve(node.test, wanted, frames[-1])
+            yield from changes.states[:MOST_CHANGES]
+
+
+def _call(
+    target: Target,
+    state: State,
+    is_inside: Callable[[str], bool],
+    look: Callable[[tuple[str, int], FrameType], None],
+) -> Seen:
+    """Call `state`, and `look` at each line of the project before it runs."""
 
     def at_line(running: FrameType, event: str, _: Any) -> Any:
-        place = running.f_code.co_filename, running.f_lineno
-        if event != "line" or place in seen_tests or len(seen_tests) > 200:
-            return at_line
-        test = tests_of(place[0], leading).get(place[1])
-        if test is None:
-            return at_line
-        seen_tests.add(place)
-        sys.settrace(None)
-        try:
-            found.extend(_solve(*test, running))
-        finally:
-            sys.settrace(at_call)
+        if event == "line":
+            look((running.f_code.co_filename, running.f_lineno), running)
         return at_line
-
-    def _solve(node: ast.If, is_in_body: bool, is_in_rest: bool, running: FrameType) -> list[State]:
-        frame = frame_at(running, is_inside)
-        if frame is None or not built:
-            return []
-        value = frame.evaluate(node.test)
-        try:
-            holds = None if value is UNKNOWN else bool(value)
-        except Exception:  # a tensor of several elements
-            return []
-        if (holds is True and is_in_rest) or (holds is False and is_in_body):
-            changes = Changes(built[-1].state, guesser)
-            Solver(changes, Tracker(target, built[-1]), is_inside).solve(node.test, not holds, frame)
-            for change in changes.states:
-                change.note = f"{node.lineno}: {change.note}"
-            return changes.states[:MOST_CHANGES]
-        return []
 
     def at_call(running: FrameType, event: str, _: Any) -> Any:
         return at_line if event == "call" and is_inside(running.f_code.co_filename) else None
 
     sys.settrace(at_call)
     try:
-        execute(target, state.copy(state.note), built.append)
+        return execute(target, state.copy(state.note))
     finally:
         sys.settrace(None)
-    return found
 
 
 @functools.cache

@@ -157,6 +157,9 @@ class MadeConfig:
     def __getitem__(self, name: Any) -> Any:
         return getattr(self, str(name))
 
+    def __setitem__(self, name: Any, value: Any) -> None:
+        setattr(self, str(name), value)
+
     def get(self, name: str, default: Any = None) -> Any:
         """Return `default`: what a dict need not have."""
         return default
@@ -168,11 +171,12 @@ class Origins(TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func`."""
         result = func(*args, **(kwargs or {}))
-        if args and isinstance(result, torch.Tensor):
-            path = getattr(args[0], "_explored_from", None) if isinstance(args[0], torch.Tensor) else None
-            is_new = path is not None and result is not args[0] and not hasattr(result, "_explored_from")
-            if is_new and result.dim() == args[0].dim():
-                result._explored_from = path
+        path = getattr(args[0], "_explored_from", None) if args and isinstance(args[0], torch.Tensor) else None
+        if path is not None:
+            for made in result if isinstance(result, tuple | list) else (result,):
+                is_new = isinstance(made, torch.Tensor) and not hasattr(made, "_explored_from")
+                if is_new and made.dim() == args[0].dim():
+                    made._explored_from = path
         return result
 
 

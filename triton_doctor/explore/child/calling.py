@@ -20,14 +20,14 @@ from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import TracebackType
 
     from triton_doctor.explore.child.target import Target
     from triton_doctor.runtime.event import KernelName
 
 # Seconds of CPU of one call: sizes are small, and nothing is computed.
-LONGEST_CALL = 8.0
+LONGEST_CALL = 20.0
 # Items that a generator is asked for.
 ITEMS = 4
 LONGEST_ERROR = 300
@@ -54,17 +54,12 @@ class Seen:
     is_complete: bool = False
 
 
-def execute(target: Target, state: State, watch: Callable[[Built], object] | None = None) -> Seen:
-    """Make the call `state`, and run backward from its result. Must be in a dry run.
-
-    `watch` gets the arguments before they are made.
-    """
+def execute(target: Target, state: State) -> Seen:
+    """Make the call `state`, and run backward from its result. Must be in a dry run."""
     built = Built(state, guess_attribute)
-    if watch is not None:
-        watch(built)
     error: BaseException | None = None
     is_complete = False
-    with Wrappers(), record_from_start() as recording:
+    with Wrappers(), record_from_start(warns=False) as recording:
         try:
             with limit_time(LONGEST_CALL):
                 with Origins():

@@ -66,6 +66,19 @@ class Changes:
             else:
                 new.set_spec(path, Spec(kind=kind))  # type: ignore[arg-type]
 
+    def make_like(self, path: str | None, tensor: torch.Tensor) -> None:
+        """Let an argument be a tensor of the shape of `tensor`."""
+        if path is None or path not in self.state.specs:
+            return
+        new = self._copy(f"{path} is a tensor of shape {tuple(tensor.shape)}")
+        symbols = []
+        for index, size in enumerate(tensor.shape):
+            known = self.state.symbols_of(int(size))
+            symbols.append(known[0] if known else f"{path}.{index}")
+            if not known:
+                new.sizes[symbols[-1]] = int(size)
+        new.set_spec(path, Spec(kind="tensor", axes=tuple(symbols)))
+
     def set_size(self, symbol: str, size: object) -> None:
         """Give a symbol another size."""
         if type(size) is not int or abs(size) > LARGEST_SIZE or symbol in self.state.products:

@@ -145,6 +145,8 @@ class Tracker:
                 return self.path_of(body if frame.evaluate(test) else orelse, frame, depth + 1)
             case ast.BoolOp(values=values):
                 return next((path for each in values if (path := self.path_of(each, frame, depth + 1))), None)
+            case ast.Subscript(value=owner, slice=ast.Constant(value=str() as name)):
+                return self.path_of_attribute(frame.evaluate(owner), name, depth + 1)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
                 return self._path_of_rest(name, index, frame, depth)
             case _:
@@ -179,11 +181,9 @@ class Tracker:
         first = code.co_argcount + code.co_kwonlyargcount
         if not code.co_flags & inspect.CO_VARARGS or code.co_varnames[first] != name or frame.caller is None:
             return None
-        call = _call_of(frame)
         place = code.co_argcount + index
-        if call is None or place >= len(call.args):
-            return None
-        return self.path_of(call.args[place], frame.caller, depth + 1)
+        passed = [call.args[place] for call in _calls_to(frame) if place < len(call.args)]
+        return self.path_of(passed[0], frame.caller, depth + 1) if passed else None
 
     def path_of_attribute(self, holder: Any, name: str, depth: int = 0) -> str | None:
         """Return the argument that the attribute `name` of an object is."""
@@ -240,13 +240,14 @@ def _names_in(node: ast.AST) -> Iterator[str]:
 
 def _argument_for(name: str, frame: Frame) -> ast.expr | None:
     """What the caller of `frame` passes for the parameter `name`."""
-    code = frame.frame.f_code
-    call = _call_of(frame)
-    if call is None:
-        return None
+    code, caller = frame.frame.f_code, frame.caller
     names = list(code.co_varnames[: code.co_argcount])
     is_bound = bool(names) and names[0] in ("self", "cls", "ctx")
-    return _bind(call, names[is_bound:], name)
+    passed = [_bind(call, names[is_bound:], name) for call in _calls_to(frame)]
+    found = [each for each in passed if each is not None]
+    value = frame.frame.f_locals.get(name, UNKNOWN)
+    same = [each for each in found if caller is not None and caller.evaluate(each) is value]
+    return next(iter(same or found), None)
 
 
 def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
@@ -265,17 +266,14 @@ def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
     return None
 
 
-def _call_of(frame: Frame) -> ast.Call | None:
-    """The call in the caller's statement that `frame` is in."""
+def _calls_to(frame: Frame) -> list[ast.Call]:
+    """The calls in the caller's statement that `frame` may be in."""
     caller = frame.caller
     if caller is None:
-        return None
+        return []
     calls = [node for node in ast.walk(caller.statement) if isinstance(node, ast.Call)]
-    code = frame.frame.f_code
-    for call in calls:
-        if _calls_code(caller.evaluate(call.func), code):
-            return call
-    return calls[0] if len(calls) == 1 else None
+    sure = [call for call in calls if _calls_code(caller.evaluate(call.func), frame.frame.f_code)]
+    return sure or (calls if len(calls) == 1 else [])
 
 
 def _calls_code(function: Any, code: Any) -> bool:

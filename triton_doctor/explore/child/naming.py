@@ -71,6 +71,8 @@ USUAL_INTEGERS = (
 
 def role_of(name: str) -> str:
     """Return the role of an axis or int of that name: batch, heads, length, width or none."""
+    if "dim" in name.lower():
+        return "width"
     roles = (("batch", BATCH), ("heads", HEADS), ("length", LENGTH), ("width", WIDTH))
     return next((role for role, pattern in roles if pattern.fullmatch(name)), "")
 

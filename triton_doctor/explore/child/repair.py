@@ -27,6 +27,19 @@ NUMBER = re.compile(r"(?<![\w.])(\d+)(?![\w.]*[a-zA-Z])|(?<=\dx)(\d+)\b|\b(\d+)(
 AXIS_METHODS = frozenset(
     "transpose permute sum mean unsqueeze squeeze chunk split softmax cumsum movedim size stride flatten amax".split()
 )
+# Messages that say which two sizes must be equal.
+PAIRS = (
+    re.compile(r"same reduction dim, but got \[\d+, (\d+)\] X \[(\d+), \d+\]"),
+    re.compile(r"cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)"),
+    re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"),
+    re.compile(r"to have (\d+) channels, but got (\d+) channels"),
+    re.compile(
+        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), \d+\] but got: \[(\d+), \d+\]"
+    ),
+    re.compile(
+        r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]"
+    ),
+)
 TENSOR_METHODS = frozenset(dir(torch.Tensor)) - frozenset(dir(object))
 DTYPES_IN_MESSAGE = re.compile(r"dtype|scalar type|Half|BFloat16|tensors used as indices|Expected tensor for argument")
 
@@ -205,7 +218,12 @@ class Repair:
     def _type(self, frame: Frame) -> None:
         """Something of another kind than was needed."""
         for node in ast.walk(frame.statement):
-            if not isinstance(node, ast.Name | ast.Attribute):
+            if isinstance(node, ast.BinOp):
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    value = frame.evaluate(other)
+                    if frame.evaluate(one) is None and isinstance(value, torch.Tensor):
+                        self.changes.make_like(self.tracker.path_of(one, frame), value)
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
                 continue
             value, path = frame.evaluate(node), self.tracker.path_of(node, frame)
             if path not in self.state.specs or path is None:
@@ -327,6 +345,12 @@ class Repair:
         """Two sizes in a message are equal, or one is what the other must be."""
         if re.search(r"unpack|out of range|dimension specified|missing|is not a valid", self.text):
             return
+        for pattern in PAIRS:
+            for sizes in pattern.findall(self.text):
+                for one, other in zip(sizes[::2], sizes[1::2], strict=True):
+                    self._equal_sizes(int(one), int(other))
+        if self.changes.states:
+            return
         found = [int(next(filter(None, groups))) for groups in NUMBER.findall(self.text)]
         numbers = [(number, self.state.symbols_of(number)) for number in dict.fromkeys(found)][:MOST_NUMBERS]
         known = [(number, symbols) for number, symbols in numbers if symbols]
@@ -340,6 +364,16 @@ class Repair:
                 for size, others in known[:FEW]:
                     for symbol in others[:2]:
                         self._relate(symbol, size, number)
+
+    def _equal_sizes(self, one: int, other: int) -> None:
+        """Two sizes must be the same: tie their symbols, or give the one what the other is."""
+        symbols, others = self.state.symbols_of(one), self.state.symbols_of(other)
+        for symbol in symbols if one != other else ():
+            for each in others:
+                self.solver.tie(symbol, each, self.text[:80])
+        for known, size, needed in ((symbols, one, other), (others, other, one)):
+            for symbol in known if not (symbols and others) and one != other else ():
+                self._relate(symbol, size, needed)
 
     def _relate(self, symbol: str, size: int, number: int) -> None:
         """Let `symbol` be `number`, as a product of other symbols where it is one."""

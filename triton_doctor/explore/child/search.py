@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MOST_REPAIRS = 24
 # Calls beside the best one that reach further launch sites.
 MOST_STATES = 7
+# What a change costs, and how much more each further change of one exception: the first is followed some steps before
+# the third is tried.
+STEP, FURTHER = 0.25, 0.15
 # Calls that are tried to have one that launches go through to its end.
 MOST_AFTER_LAUNCH = 30
 
@@ -50,12 +53,13 @@ class Reached:
 
 @dataclass(kw_only=True)
 class Search:
-    """One search. `trace` gets a line a call."""
+    """One search. `kernels` are names of those that the entry leads to; `trace` gets a line a call."""
 
     target: Target
     guesser: Guesser
     limits: Limits
     leading: frozenset[str]
+    kernels: frozenset[str]
     trace: Callable[[str], None] | None = None
     tries: int = 0
     _began: float = field(default_factory=time.process_time)
@@ -132,22 +136,27 @@ class Search:
                 if not seen.launched:
                     _release(seen)
             for place, new in enumerate(news):
-                heapq.heappush(queue, (progress, cost + 1 + place * 0.1, next(self._number), new))
+                heapq.heappush(queue, (progress, cost + STEP + place * FURTHER, next(self._number), new))
         return partial, last
 
     def _extend(self, best: tuple[State, Seen]) -> Iterator[tuple[State, Seen]]:
         """Yield the best call, and then calls that reach launch sites or kernels that none before reached."""
         state, seen = best
         yield state, seen
-        covered = set(seen.sites) | {kernel.name for kernel in seen.launched}
+        covered = set(seen.sites) | _kernels(seen)
         until = time.process_time() + self.limits.search_s / 2
         count = 1
         more = itertools.chain(
             self._other_ranks(state),
+            (None,),
             other_branches(self.target, state, self.guesser, self.leading),
             neighbours(self.target, state, self.guesser),
         )
         for new in more:
+            if new is None:
+                if self.kernels <= covered:
+                    return
+                continue
             if time.process_time() > until or count == MOST_STATES or self.tries >= 2 * self.limits.calls:
                 return
             again = self.call(new)
@@ -187,7 +196,14 @@ class Search:
 def reach(plan: Plan, target: Target, limits: Limits, *, trace: Callable[[str], None] | None = None) -> Reached:
     """Find calls of `target` that reach its launches. Must be in a dry run."""
     guesser = Guesser(Notes(plan.notes, plan.root))
-    search = Search(target=target, guesser=guesser, limits=limits, leading=frozenset(plan.leading_names), trace=trace)
+    search = Search(
+        target=target,
+        guesser=guesser,
+        limits=limits,
+        leading=frozenset(plan.leading_names),
+        kernels=frozenset(kernel.rpartition(":")[2] for kernel in plan.entry.kernels),
+        trace=trace,
+    )
     first = guesser.first_state(target)
     return search.run([*states_from_examples(plan.examples, first, guesser), first])
 

@@ -52,7 +52,7 @@ class Solver:
                 self.solve(operand, not wanted, frame, depth + 1)
             case ast.BoolOp(values=values):
                 for each in values:
-                    if _holds(frame.evaluate(each)) is not wanted:
+                    if truth_of(frame.evaluate(each)) is not wanted:
                         self.solve(each, wanted, frame, depth + 1)
             case ast.Compare(ops=[_, _, *_]):
                 lefts = [node.left, *node.comparators]
@@ -94,7 +94,7 @@ class Solver:
             if not isinstance(loop.target, ast.Name):
                 return
             inner = frame.within({**frame.names, loop.target.id: item})
-            if _holds(inner.evaluate(generator.elt)) is not wanted:
+            if truth_of(inner.evaluate(generator.elt)) is not wanted:
                 self.solve(generator.elt, wanted, inner, depth + 1)
 
     def _solve_call(self, node: ast.Call, wanted: bool, frame: Frame, depth: int) -> None:
@@ -150,8 +150,8 @@ class Solver:
             case ast.Attribute(value=subject, attr="ndim"):
                 return self.path_of(subject, frame)
             case ast.Call(func=ast.Name(id="len"), args=[inner]):
-                subject = shape_subject(inner)
-                return None if subject is None else self.path_of(subject, frame)
+                shaped = shape_subject(inner)
+                return None if shaped is None else self.path_of(shaped, frame)
             case _:
                 return None
 
@@ -401,7 +401,8 @@ def _is_in_body(test: ast.If, line: int) -> bool:
     return any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in test.body)
 
 
-def _holds(value: Any) -> bool | None:
+def truth_of(value: Any) -> bool | None:
+    """Return whether `value` is true, None where it is not known."""
     if value is UNKNOWN:
         return None
     try:

@@ -6,10 +6,13 @@ import ast
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from triton_doctor.explore.child.source import statements_at
 
@@ -117,7 +120,13 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top in sys.modules and not isinstance(sys.modules[top], StandInModule):
             return None
         importer = _importer(sys._getframe(1))
-        if importer is None or not self._is_inside(importer.f_code.co_filename) or may_fail(importer):
+        if importer is None or not self._is_inside(importer.f_code.co_filename):
+            return None
+        beside = Path(importer.f_code.co_filename).parent / f"{name}.py"
+        if beside.is_file():
+            # As if the importing file were run as a script.
+            return importlib.util.spec_from_file_location(name, beside)
+        if may_fail(importer):
             return None
         self._found[top] = None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
@@ -153,10 +162,18 @@ def may_fail(frame: FrameType) -> bool:
 
 
 def install(own: Collection[str], is_inside: Callable[[str], bool]) -> StandIns:
-    """Have imports by files of the project find stand-ins for what is missing, except modules named in `own`."""
+    """Have imports by files of the project find stand-ins for what is missing, except modules named in `own`.
+
+    torch.jit.script returns what it is given: it cannot compile stand-ins, and fakes need nothing compiled.
+    """
+    torch.jit.script = _return_unscripted
     finder = StandIns(own, is_inside)
     sys.meta_path.append(finder)
     return finder
+
+
+def _return_unscripted(scripted: Any, *_: Any, **__: Any) -> Any:
+    return scripted
 
 
 def load(name: str) -> ModuleType:

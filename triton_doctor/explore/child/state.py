@@ -111,10 +111,11 @@ class State(msgspec.Struct, kw_only=True):
         return any(symbol in spec.axes for spec in self.specs.values() if spec.kind == "tensor")
 
     def symbols_of(self, value: object) -> list[str]:
-        """Return the symbols whose size is `value`."""
+        """Return the symbols whose size is `value`, axes of tensors before ints."""
         if type(value) is not int:
             return []
-        return [symbol for symbol in self.used if self.size(symbol) == value]
+        found = sorted(symbol for symbol in self.used if self.size(symbol) == value)
+        return sorted(found, key=lambda symbol: not self.is_axis(symbol))
 
     def paths_of(self, symbol: str) -> Iterator[str]:
         """The arguments that have `symbol`."""
