@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import os
 import signal
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -71,6 +73,7 @@ def _stop(*_: object) -> None:
 
 def _run(plan: SeedPlan) -> None:
     path = f"{plan.root}/{plan.path}"
+    os.chdir(_make_working_folder(plan.root))
     if plan.is_test:
         import pytest
 
@@ -82,6 +85,15 @@ def _run(plan: SeedPlan) -> None:
     sys.argv[:] = [path]
     sys.path.insert(0, path.rpartition("/")[0])
     runpy.run_path(path, run_name="__main__")
+
+
+def _make_working_folder(root: str) -> str:
+    """Return a folder in which the project's files are found, and to which logs and results can be written."""
+    folder = f"{tempfile.gettempdir()}/work"
+    os.mkdir(folder)  # noqa: PTH102
+    for name in os.listdir(root):  # noqa: PTH208
+        os.symlink(f"{root}/{name}", f"{folder}/{name}")  # noqa: PTH211
+    return folder
 
 
 class Recorder:
