@@ -177,6 +177,15 @@ def test_tuning_key_follows_its_axis(swept):
     assert (move.name, move.formula, places(axis)) == ("n", "columns", [("x", 1)])
 
 
+def test_first_round_of_tuning_tries_all_configs_and_later_ones_two(swept, tmp_path):
+    path = tmp_path / "tuned.jsonl"
+    path.write_text("\n".join(swept[2]["tuned"].recording) + "\n", encoding="utf-8")
+    (recording,) = read_file(path)
+    first, *others = (len(tuning.timings_ms) for tuning in recording.tunings)
+
+    assert (first, set(others)) == (4, {2})
+
+
 def test_arguments_of_an_inner_function_follow_the_axes_of_its_caller(swept):
     inner = {
         (call.place.argument, call.place.axis): (call.follows, call.formula)

@@ -107,7 +107,7 @@ def _explain_group(
         for size in sorted(trials.alone[symbol].ran)[2::4]
         if size != trials.state.size(symbol)
     }
-    is_worth = any(map(is_watched, owners))
+    is_worth = any(map(is_watched, owners)) and not trials.is_brief
     if len(symbols) > 1 and is_worth:
         mixed = list(_mix(trials, symbols, MIXED, seed=0))
         for point in mixed:

@@ -60,8 +60,10 @@ def drive(plan: Plan) -> Outcome:
         drive = _Drive(plan, target, reached, tuple(stand_ins.names), started_ns)
         answer.keep(drive.outcome())
         until_s = time.process_time() + plan.limits.sweep_s
-        for state, _ in reached.states:
-            drive.vary(state, until_s)
+        covered: set[tuple[str, str, int]] = set()
+        for state, seen in reached.states:
+            drive.vary(state, until_s, is_brief=seen.sites <= covered)
+            covered |= seen.sites
             answer.keep(drive.outcome())
         return drive.outcome()
 
@@ -78,9 +80,9 @@ class _Drive:
         self._observations: list[Observation] = [seen.observation for _, seen in reached.states]
         self._calls: list[Call] = []
 
-    def vary(self, state: State, until_s: float) -> None:
+    def vary(self, state: State, until_s: float, *, is_brief: bool) -> None:
         """Vary one call that reaches launches, and add it."""
-        trials = Trials(self._target, state, self._inner, until_s)
+        trials = Trials(self._target, state, self._inner, until_s, is_brief=is_brief)
         for symbol in trials.symbols:
             trials.vary_alone(symbol)
         names = AxisNames(state)

@@ -1,6 +1,6 @@
 """A call that reaches launches, to what moves the keys of its kernels: each size is varied alone.
 
-Comes in: a `State` that runs. Each of its symbols is given other sizes (`Trials.vary_alone`): three where nothing
+Comes in: a `State` that runs. Each of its symbols is given other sizes (`Trials.vary_alone`): two where nothing
 moves, about eight where something does. A symbol stands for several axes where names say so: `length` is axis 1 of `q`
 and of `k`. Where it moves something, each of these axes is given another size alone (`splitting`): `BLOCK_N` follows
 `k_length` then. Axes that cannot differ are tied. Goes out: what moved, by the axis that moves it, explained as in any
@@ -47,14 +47,14 @@ Shapes = dict[str, tuple[int, ...]]
 
 # Sizes that any axis may have; where those fail, multiples of usual blocks; where those fail too, powers of two.
 LADDERS = (
-    (33, 300, 7, 100, 777, 1, 127, 16, 200, 3, 48, 2049),
+    (33, 777, 7, 300, 100, 1, 127, 16, 200, 3, 48, 2049),
     (192, 320, 640, 64, 384, 896, 128, 256, 1024, 576),
     (16, 32, 64, 128, 256, 512, 8, 4, 2, 1, 1024, 2048),
 )
 # Multiples and divisors of the size that ran, tried before powers of two: what another size divides keeps to them.
 FACTORS = (2, 3, 5, 7, 4, 11)
 # Sizes after which an axis that moved nothing is left, and one of which every part has shown values enough.
-QUIET, ENOUGH = 3, 8
+QUIET, ENOUGH = 2, 8
 # A ladder is left after as many sizes that failed, if none ran.
 STEEP = 3
 # A size that is much larger is tried where calls take less: some launch once a row.
@@ -89,9 +89,9 @@ class Alone:
         """The parts that do not have the same values everywhere."""
         return find_moved(seen.values for seen in self.ran.values())
 
-    def has_enough(self) -> bool:
-        """Whether each part that moved has shown values enough."""
-        if len(self.ran) <= ENOUGH:
+    def has_enough(self, sizes: int) -> bool:
+        """Whether at least so many sizes ran, and each part that moved has shown values enough."""
+        if len(self.ran) <= sizes:
             return False
         watched = filter(is_watched, self.moved)
         several = [seen.values for seen in self.ran.values()]
@@ -101,9 +101,12 @@ class Alone:
 class Trials:
     """Calls near a state, each made once. A call runs if it ends as that of the state does, and launches something."""
 
-    def __init__(self, target: Target, state: State, inner: InnerCalls, until_s: float) -> None:
+    def __init__(
+        self, target: Target, state: State, inner: InnerCalls, until_s: float, *, is_brief: bool = False
+    ) -> None:
+        """Make the call `state`. `is_brief` is to make few others: it launches nothing that was not varied before."""
         self.state, self.symbols = state, state.free
-        self.is_cut = False
+        self.is_cut, self.is_brief = False, is_brief
         self.seen: dict[Point, Sighting | None] = {}
         self.alone: dict[str, Alone] = {}
         self._target, self._inner, self._until_s = target, inner, until_s
@@ -156,7 +159,7 @@ class Trials:
 
     def _is_done(self, alone: Alone) -> bool:
         is_quiet = not any(map(is_watched, alone.moved))
-        return len(alone.ran) > QUIET if is_quiet else alone.has_enough()
+        return len(alone.ran) > QUIET if is_quiet else alone.has_enough(VALUES if self.is_brief else ENOUGH)
 
     def at(self, point: Point) -> Sighting | None:
         """Return what is seen at the sizes `point`; None where the call does not run, or the time is used up."""
