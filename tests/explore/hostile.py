@@ -33,6 +33,10 @@ def harm_files(folder):
         os.symlink(folder, f"{os.environ['TMPDIR']}/link")
         Path(os.environ["TMPDIR"], "link", "kept.txt").write_text("gone")
 
+    def write_through_second_name():
+        os.link(there, f"{os.environ['TMPDIR']}/second")
+        Path(os.environ["TMPDIR"], "second").write_text("gone")
+
     attacks = [
         lambda: Path(there).write_text("gone"),
         lambda: open(there, "a").write("gone"),
@@ -54,6 +58,7 @@ def harm_files(folder):
         change_by_map,
         change_mode_of_open_file,
         leave_home_by_link,
+        write_through_second_name,
     ]
     return _try(*attacks)
 

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,8 @@ def sweep_paths(asked: PathSweep) -> None:
 
     cwd = Path.cwd()
     require_triton([asked.target] if asked.target else ())
+    if find_spec("torch") is None:
+        raise DoctorError("torch is not installed here", hint="install triton-doctor where torch and triton are")
     for path in (asked.output, asked.drivers):
         if path is not None and path.exists() and not asked.force:
             raise DoctorError(f"{path} is there already", hint="--force replaces it")
@@ -177,7 +180,7 @@ def _ask(found: Found, seeds: Sequence[str], asked: PathSweep) -> None:
         if not typer.confirm(f"{sentence}. Go on?", err=True):
             raise typer.Exit(2)
     else:
-        raise DoctorError(sentence, hint="--yes agrees to that")
+        raise DoctorError(f"nothing was run: {sentence}", hint="--yes agrees to that")
 
 
 def _isolation(swept: Swept) -> str:

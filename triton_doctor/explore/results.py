@@ -89,6 +89,9 @@ class Results:
 
     def _digest(self, file: str) -> str:
         """Return the digest of a file of the project; an empty text where there is none."""
+        # The names come from the child: they may lead anywhere, to a pipe for example.
+        if file.startswith("/") or ".." in file.split("/"):
+            return ""
         if file not in self._digests:
             try:
                 self._digests[file] = hashlib.sha256(Path(self._root, file).read_bytes()).hexdigest()

@@ -101,7 +101,7 @@ def _add(examples: Examples, path: str, result: Result) -> set[str]:
     """Add what `result` holds, and return the entries that it has calls of."""
     record = _Record(calls={})
     if result.answer is not None:
-        with contextlib.suppress(msgspec.DecodeError):
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
             record = msgspec.json.decode(result.answer.value, type=_Record)
     problem = result.problem or record.error
     if problem:
