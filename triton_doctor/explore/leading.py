@@ -59,6 +59,7 @@ class LaunchGraph:
         self._methods: defaultdict[str, list[Place]] = defaultdict(list)
         self._names_of_members: defaultdict[Place, set[str]] = defaultdict(set)
         self._operators: dict[str, Place] = {}
+        self._renamed: defaultdict[str, set[str]] = defaultdict(set)
         self._holding: defaultdict[str, set[Place]] = defaultdict(set)
         self._uses: dict[Place, frozenset[Place]] = {}
         self._performing: dict[Place, bool] = {}
@@ -190,6 +191,9 @@ class LaunchGraph:
                 for found in located
                 if found is not None and found.kind is DefinitionKind.CLASS and found.path in self.modules
             )
+        for name, imported in module.imports.items():
+            if imported.member not in (None, name):
+                self._renamed[imported.member or ""].add(name)
         for name, names in operators(module).items():
             self._operators |= dict.fromkeys((operator.rpartition("::")[2] for operator in names), (path, name))
 
@@ -228,8 +232,7 @@ class LaunchGraph:
         qualname = place[1]
         words = {qualname.rpartition(".")[2]}
         words |= {name for name, at in self._operators.items() if at == place}
-        for module in self.modules.values():
-            words |= {name for name, one in module.imports.items() if one.member in words and name != one.member}
+        words |= set[str]().union(*(self._renamed.get(word, ()) for word in words))
         found = set[Place]().union(*(self._holding.get(word, ()) for word in words))
         owner = self._owner(place)
         if owner is None or len(self._methods[qualname.rpartition(".")[2]]) <= 1:
