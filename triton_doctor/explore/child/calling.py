@@ -124,10 +124,11 @@ def _step(target: Target, built: Built) -> None:
     first = next(iter(kwargs))
     parameters = [torch.nn.Parameter(tensor.detach()) for tensor in kwargs.pop(first)]
     built.instance = target.owner(parameters, *args, **kwargs)
+    given, named = built.arguments("", target.parameters)
     for _ in range(2):
         for parameter in parameters:
             parameter.grad = torch.empty_like(parameter)
-        built.instance.step()
+        built.instance.step(*given, **named)
 
 
 @contextlib.contextmanager

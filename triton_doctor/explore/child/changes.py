@@ -164,7 +164,7 @@ class Changes:
             return
         if isinstance(value, torch.dtype):
             self.set_dtype(path, value)
-        elif spec.kind == "tensor":
+        elif spec.kind == "tensor" and not isinstance(value, str):
             return
         elif spec.kind == "int" and spec.axes and type(value) is int:
             self.set_size(spec.axes[0], value)

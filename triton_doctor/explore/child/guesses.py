@@ -341,6 +341,8 @@ def _kind_of_hint(hint: Any) -> str:
     hint = _not_none(hint)
     if typing.get_origin(hint) is typing.Literal:
         return {str: "str", bool: "bool", int: "int"}.get(type(typing.get_args(hint)[0]), "")
+    if dict in (hint, typing.get_origin(hint)):
+        return "config"
     if hint in (bool, int, float, str):
         return str(hint.__name__)
     if is_enum(hint):

@@ -234,7 +234,7 @@ class Repair:
             elif isinstance(value, torch.Tensor):
                 if re.search("callable", self.text):
                     self.changes.make(path, "callable")
-                elif re.search("int|float|integer|bool", self.text):
+                elif re.search("int|float|bool|positional", self.text):
                     self.changes.make(path, "int", "float")
                 elif "not iterable" in self.text or "0-d" in self.text:
                     self.changes.make(path, "list")
@@ -300,7 +300,17 @@ class Repair:
             wanted = [frame.evaluate(each) for each in node.args]
             if len(wanted) == 1 and isinstance(wanted[0], tuple | list | torch.Size):
                 wanted = list(wanted[0])
-            self._reshape(self.tracker.path_of(node.func.value, frame), list(value.shape), wanted)
+            path = self.tracker.path_of(node.func.value, frame)
+            self._reshape(path, list(value.shape), wanted)
+            self._like_others(path)
+
+    def _like_others(self, path: str | None) -> None:
+        """Let a tensor have the axes of another one of its rank."""
+        spec = self.state.specs.get(path or "")
+        for other in list(self.state.specs.values()) if spec is not None else ():
+            is_alike = other.kind == "tensor" and spec is not None and len(other.axes) == len(spec.axes)
+            if path is not None and spec is not None and is_alike and other.axes != spec.axes:
+                self.changes.set_axes(path, other.axes, {})
 
     def _reshape(self, path: str | None, shape: list[int], wanted: list[Any]) -> None:
         """Let a size of `shape` be the product of what it is taken apart to."""

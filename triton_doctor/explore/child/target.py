@@ -35,10 +35,10 @@ class Target:
 
     def functions(self) -> list[tuple[str, Callable[..., Any], Mapping[str, inspect.Parameter]]]:
         """Return the functions that take arguments, the constructor first: each with the start of its paths."""
-        called = [("", self.called, self.parameters)] if self.parameters else []
+        called = ("", self.called, self.parameters)
         if self.constructor is None:
-            return called
-        return [(CONSTRUCTOR, constructor_of(self.owner), self.constructor), *called]
+            return [called]
+        return [(CONSTRUCTOR, constructor_of(self.owner), self.constructor), called]
 
 
 def resolve(entry: Entry, module: ModuleType) -> Target:
@@ -70,8 +70,7 @@ def _resolve_class(found: Any) -> Target:
         taken = parameters_of(found.forward, skip=skip)
         return Target(kind="autograd", owner=found, called=found.forward, constructor=None, parameters=taken)
     if issubclass(found, torch.optim.Optimizer):
-        made = class_parameters(found)
-        return Target(kind="optimizer", owner=found, called=found.step, constructor=made, parameters={})
+        return _make_method(found, found.step, "optimizer")
     if issubclass(found, torch.nn.Module):
         return _make_method(found, found.forward, "module")
     if "__call__" in vars(found):
