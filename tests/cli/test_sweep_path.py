@@ -99,6 +99,20 @@ def test_drivers_are_written_once_and_replaced_on_request_only(doctor, swept, fo
     assert doctor("sweep", "src", "--yes", "--no-tests", "--write-drivers", "sweeps", "--force").status == 0
 
 
+def test_text_of_an_error_does_not_reach_the_terminal_as_it_is(doctor, write):
+    write("pyproject.toml", "[project]\nname = 'rows'\n")
+    write(
+        "bad.py",
+        ROWS.replace("    rows, n =", "    if x is not None:\n        raise ValueError('\\x1b[2Jgone')\n    rows, n ="),
+    )
+
+    done = doctor("sweep", "bad.py", "--yes", "--no-tests")
+
+    assert done.status == 0
+    assert "\\x1b[2Jgone" in done.out
+    assert "\x1b" not in done.out
+
+
 def test_nothing_runs_unless_agreed(doctor, project, write, folder):
     write("src/rows.py", f"open({str(folder / 'ran')!r}, 'w')\n{ROWS}")
 

@@ -69,7 +69,7 @@ def hostile_project(tmp_path, monkeypatch):
 def swept(project, **options):
     workspace = find_workspace([project], load_settings(project), cwd=Path.cwd())
     found = find_entries(workspace)
-    request = SweepRequest(jobs=2, limits=Limits(wall_s=20), **options)
+    request = SweepRequest(jobs=2, limits=Limits(wall_s=30, search_s=2, sweep_s=0.5), **options)
     return found, sweep_project(found, request)
 
 

@@ -21,6 +21,7 @@ from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.explore.entries import Found, find_entries
 from triton_doctor.settings import load_settings
 from triton_doctor.static.sources.workspace import find_workspace
+from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,7 +101,9 @@ def sweep_paths(asked: PathSweep) -> None:
     if asked.is_json:
         write_report(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n", asked.output_file)
     else:
-        write_report(result.to_text(columns_of_stdout(to_file=asked.output_file is not None)), asked.output_file)
+        text = result.to_text(columns_of_stdout(to_file=asked.output_file is not None))
+        # It quotes what the project's code raised, which may be anything.
+        write_report("".join(f"{escape_line(line)}\n" for line in text.splitlines()), asked.output_file)
     _tell_examples(swept, named)
     if not swept.is_whole:
         say("interrupted: the report has what was done until then")

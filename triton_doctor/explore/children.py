@@ -223,7 +223,11 @@ def remove_folder(folder: str) -> None:
 
 def _memory_of_each(most: int, jobs: int) -> int:
     """Return how many bytes each of so many children may use, of what is free now."""
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        text = Path("/proc/meminfo").read_text()
+        free = int(text.partition("MemAvailable:")[2].split()[0]) << 10
+    except (OSError, ValueError, IndexError):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(LEAST_MEMORY, min(most, free // jobs))
 
 
