@@ -89,6 +89,24 @@ def chunked(x: torch.Tensor):
     return x
 
 
+def below(q: torch.Tensor, k: torch.Tensor):
+    batch, length = q.shape
+    batch, length = k.shape
+    assert k.shape[1] <= q.shape[1]
+    rows_kernel[(1,)](q, 5, ROWS=length, BLOCK=64, HEADS=4)
+    return q
+
+
+def padded(x: torch.Tensor, lengths: torch.Tensor | None = None):
+    rows, length = x.shape
+    if lengths is None:
+        assert length & (length - 1) == 0, "without lengths, a power of two"
+    else:
+        assert lengths.dtype is torch.int32, f"lengths must be int32, got {lengths.dtype}"
+    rows_kernel[(rows,)](x, 5, ROWS=length, BLOCK=64, HEADS=4)
+    return x
+
+
 def power(x: torch.Tensor):
     rows, length = x.shape
     assert length & (length - 1) == 0
@@ -141,6 +159,22 @@ def test_axis_that_can_differ_moves_alone(swept):
 
     assert places(axis) == [("k", 1)]
     assert move.formula == axis.name == "k_length"
+
+
+def test_axis_that_must_be_less_than_another_is_not_tied_to_it(swept):
+    _, move, (axis,) = the_move(swept, "below", "ROWS")
+
+    assert places(axis) == [("k", 1)]
+    assert move.formula == axis.name == "k_length"
+
+
+def test_sizes_that_fail_are_tried_with_another_argument(swept):
+    first, second = swept[2]["padded"].calls
+    (move,) = (move for move in second.moves if move.name == "ROWS")
+
+    assert "lengths" not in first.arguments
+    assert "lengths" in second.arguments
+    assert (move.formula, move.growth) == ("length", "unbounded")
 
 
 def test_axes_that_must_be_equal_move_together(swept):

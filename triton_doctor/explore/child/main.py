@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from triton_doctor.explore.child import answer
-from triton_doctor.explore.child.calling import describe_error
+from triton_doctor.explore.child.calling import describe_error, execute
 from triton_doctor.explore.child.drivers import DriverText, write_test
 from triton_doctor.explore.child.explaining import explain
+from triton_doctor.explore.child.guesses import Guesser, Notes
 from triton_doctor.explore.child.inner_calls import InnerCalls
+from triton_doctor.explore.child.neighbours import neighbours
+from triton_doctor.explore.child.repair import repair
 from triton_doctor.explore.child.search import reach
 from triton_doctor.explore.child.splitting import AxisNames, split_symbol
 from triton_doctor.explore.child.stand_ins import install, load
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
     from triton_doctor.explore.child.target import Target
     from triton_doctor.explore.model import Plan, Status
     from triton_doctor.runtime.dry.sweep.probe import Observation
+
+# Other arguments that are tried to let an axis have sizes that it cannot have yet, and repairs of one that fails.
+MOST_OTHERS, MOST_REPAIRS = 12, 4
 
 
 def drive(plan: Plan) -> Outcome:
@@ -61,10 +68,14 @@ def drive(plan: Plan) -> Outcome:
         answer.keep(drive.outcome())
         until_s = time.process_time() + plan.limits.sweep_s
         covered: set[tuple[str, str, int]] = set()
-        for state, seen in reached.states:
-            drive.vary(state, until_s, is_brief=seen.sites <= covered)
+        for number, (state, seen) in enumerate(reached.states):
+            trials = drive.vary(state, until_s, is_brief=seen.sites <= covered)
             covered |= seen.sites
             answer.keep(drive.outcome())
+            for held in trials.held() if number == 0 else ():
+                freed = _free(target, held, Guesser(Notes(plan.notes, plan.root)))
+                if freed is not None:
+                    drive.vary(freed, until_s, is_brief=True)
         return drive.outcome()
 
 
@@ -80,7 +91,7 @@ class _Drive:
         self._observations: list[Observation] = [seen.observation for _, seen in reached.states]
         self._calls: list[Call] = []
 
-    def vary(self, state: State, until_s: float, *, is_brief: bool) -> None:
+    def vary(self, state: State, until_s: float, *, is_brief: bool) -> Trials:
         """Vary one call that reaches launches, and add it."""
         trials = Trials(self._target, state, self._inner, until_s, is_brief=is_brief)
         for symbol in trials.symbols:
@@ -116,6 +127,7 @@ class _Drive:
                 is_cut=trials.is_cut,
             )
         )
+        return trials
 
     def outcome(self) -> Outcome:
         """Return what is known."""
@@ -155,6 +167,24 @@ class _Drive:
         for root in {self._plan.root, os.path.realpath(self._plan.root)}:
             line = line.replace(f'"{_inside_json(root)}/', f'"{_inside_json(self._plan.project)}/')
         return line
+
+
+def _free(target: Target, state: State, guesser: Guesser) -> State | None:
+    """Return a call that runs with an argument other than in `state`, which fails, and at the same sizes."""
+    failure = execute(target, state).observation.error
+    for other in islice(neighbours(target, state, guesser), MOST_OTHERS):
+        changed, error = other, failure
+        for _ in range(MOST_REPAIRS):
+            if not changed.sizes.items() >= state.sizes.items():
+                break
+            seen = execute(target, changed)
+            if seen.launched and not seen.observation.error:
+                return changed
+            repaired = repair(target, seen, guesser)[:1] if seen.observation.error != error else []
+            if not repaired:
+                break
+            changed, error = repaired[0], seen.observation.error
+    return None
 
 
 def _inside_json(text: str) -> str:

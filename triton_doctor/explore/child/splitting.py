@@ -92,14 +92,15 @@ def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
     free: dict[Place, frozenset[Owner]] = {}
     is_tested = len(places) == 1
     if len(places) > 1 and watched:
-        size = _telling_size(alone, watched)
+        sizes = _telling_sizes(alone, watched)
         base = next(iter(alone.ran.values())).values
         is_tested = True
         for place in places:
             if trials.is_late:
                 is_tested = False
                 break
-            seen = trials.try_state(detach(trials.state, symbol, place, size))
+            tried = (trials.try_state(detach(trials.state, symbol, place, size)) for size in sizes)
+            seen = next((each for each in tried if each is not None), None)
             if seen is not None:
                 free[place] = find_moved((base, seen.values))
             elif len(places) == 2:
@@ -145,15 +146,23 @@ def detach(state: State, symbol: str, place: Place, size: int) -> State:
     return changed
 
 
-def _telling_size(alone: Alone, watched: Sequence[Owner]) -> int:
-    """The size at which most of the parts `watched` differ from those of the state."""
-    base, *others = ((size, seen.values) for size, seen in alone.ran.items())
-    return max(others, key=lambda each: len(find_moved((base[1], each[1])).intersection(watched)))[0]
+def _telling_sizes(alone: Alone, watched: Sequence[Owner]) -> list[int]:
+    """Sizes at which most of the parts `watched` differ from those of the state: one that is larger, and a smaller one.
+
+    An axis may be free up to the size of another, or from it.
+    """
+    (base, first), *others = ((size, seen.values) for size, seen in alone.ran.items())
+    told = sorted(others, key=lambda each: -len(find_moved((first, each[1])).intersection(watched)))
+    smaller = [size for size, _ in told if size < base]
+    larger = [size for size, _ in told if size > base]
+    return [*smaller[:1], *larger[:1]]
 
 
 def _axis(trials: Trials, symbol: str, name: str, places: Sequence[Place], *, is_forced: bool) -> Axis:
-    ties = [(tie.provenance, tie.what) for tie in trials.state.ties if tie.symbol == symbol]
+    own = [(tie.provenance, tie.what) for tie in trials.state.ties if tie.symbol == symbol]
     alone = trials.alone[symbol]
+    # What is free of the others is free of what ties them.
+    ties = own if len(places) > 1 or len(places_of(trials.state, symbol)) == 1 else []
     if is_forced:
         made = [tie for place in places if (tie := _tie(trials.state, place)) is not None]
         ties += made

@@ -176,6 +176,15 @@ class Trials:
         self.seen[point] = sighting if runs else None
         return self.seen[point], read_shapes(seen)
 
+    def held(self) -> Iterator[State]:
+        """Yield the state at sizes that failed, of symbols that move something: other arguments may let them run."""
+        for symbol, alone in self.alone.items():
+            generic = [size for size in alone.failed if size.bit_count() > 1]
+            if len(generic) >= STEEP and any(map(is_watched, alone.moved)):
+                state = self.state.copy(f"{symbol} is {max(generic)}")
+                state.sizes[symbol] = max(generic)
+                yield state
+
     def try_state(self, state: State) -> Sighting | None:
         """What is seen in a state of other symbols, if that launches the same kernels at the same places."""
         seen, sighting = self._call(state)
