@@ -27,9 +27,9 @@ from torch import nn
 
 
 @triton.jit
-def add_kernel(x_ptr, w_ptr, n, LENGTH: tl.constexpr):
+def add_kernel(x_ptr, w_ptr, n, LENGTH: tl.constexpr, MANY: tl.constexpr):
     for at in range(LENGTH):
-        tl.store(x_ptr + at, tl.load(w_ptr + at))
+        tl.store(x_ptr + at, tl.load(w_ptr + at) + MANY)
 
 
 @triton.jit
@@ -44,10 +44,10 @@ class Positions(nn.Module):
         self.weight = nn.Parameter(torch.ones(length))
 
     def forward(self, x):
-        batch, seq_len = x.shape
+        seq_len = x.shape[1]
         if seq_len != self.weight.shape[0]:
             raise ValueError(f"expected {self.weight.shape[0]}, got {seq_len}")
-        add_kernel[(batch,)](x, self.weight, 5, LENGTH=seq_len)
+        add_kernel[(1,)](x, self.weight, 5, LENGTH=seq_len, MANY=x.shape[0])
         return x
 
 
@@ -118,3 +118,8 @@ def test_finding_is_cleared_where_a_parameter_of_the_module_fixes_the_axis(check
     (told,) = re.findall(r"cleared by sweep[^\n]*`LENGTH`[^\n]*", checked)
 
     assert told.endswith("follows axis 1 of `x`, which is set by the constructor: `length`")
+
+
+def test_what_check_had_not_decided_is_a_warning_where_the_sizes_of_the_module_show_that_it_is_data(checked):
+    assert "added by sweep: TRD201 `MANY` of `add_kernel`: follows axis 0 of `x`" in checked
+    assert re.search(r"TRD201 [\w-]+ \(warning\)\n  `MANY` recompiles `add_kernel` for each value of axis 0", checked)
