@@ -73,7 +73,10 @@ def test_entry_is_named_as_file_and_function_or_module_and_function(doctor, proj
 
     assert (by_file.status, by_module.status) == (0, 0)
     assert "more_kernel" not in by_file.out
-    assert json.loads(by_file.out)["entries"] == json.loads(by_module.out)["entries"]
+    first, second = json.loads(by_file.out), json.loads(by_module.out)
+    assert first["kernels"] == second["kernels"] != []
+    assert (first["entries_reused"], second["entries_reused"]) == (0, 1)
+    assert not first["is_interrupted"]
 
 
 def test_recording_is_one_that_check_and_report_read(doctor, swept, folder):

@@ -99,7 +99,8 @@ def sweep_paths(asked: PathSweep) -> None:
         for path in write_drivers(swept.outcomes, asked.drivers, found):
             say(f"wrote {path}")
     if asked.is_json:
-        write_report(json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n", asked.output_file)
+        said = {**result.to_json(), "is_interrupted": not swept.is_whole, "entries_reused": swept.reused}
+        write_report(json.dumps(said, indent=2, allow_nan=False) + "\n", asked.output_file)
     else:
         text = result.to_text(columns_of_stdout(to_file=asked.output_file is not None))
         # It quotes what the project's code raised, which may be anything.
