@@ -28,7 +28,7 @@ from triton_doctor.explore.run import SweepRequest, sweep_project
 
 if TYPE_CHECKING:
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.findings import KeyPart
+    from triton_doctor.explore.findings import SweptPart
 
 TRUTHS = Path(__file__).parents[2] / "fixtures" / "truth"
 KEPT = CACHE / "explore"
@@ -93,7 +93,7 @@ def freeze(found: Found) -> dict[str, Any]:
     }
 
 
-def variations(part: KeyPart, *, of_data: bool) -> set[str]:
+def variations(part: SweptPart, *, of_data: bool) -> set[str]:
     """Return how a part varies along each axis; only where it is taken for data, if asked."""
     found = set()
     for sighting in part.sightings:

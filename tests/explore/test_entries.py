@@ -196,7 +196,8 @@ def test_kernel_that_is_launched_through_a_parameter_is_counted_by_the_text(tmp_
 def test_notes_are_those_of_what_an_argument_is_passed_to(tmp_path):
     text = (
         KERNEL
-        + "\n\ndef run(x, how='fast', cfg=None):\n    if how in ('fast', 'slow'):\n        width = cfg.heads\n    scale(x)\n"
+        + "\n\ndef run(x, how='fast', cfg=None):\n    if how in ('fast', 'slow'):\n        width = cfg.heads\n"
+        + "    scale(x)\n"
     )
     found = find_in(tmp_path, {"ops.py": text})
     entry = next(entry for entry in found.entries if entry.name == "run")

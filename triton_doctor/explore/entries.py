@@ -117,7 +117,7 @@ def find_entries(workspace: Workspace, *, names: Sequence[str] = ()) -> Found:
     prefix = "" if root == workspace.base else f"{root.relative_to(workspace.base).as_posix()}/"
     database = Database(workspace.files)
     project = whole_project(database, workspace.settings, workspace.base)
-    return _Search(project, workspace.report_paths, prefix, names).found(root, copied)
+    return _EntryFinder(project, workspace.report_paths, prefix, names).found(root, copied)
 
 
 def _root_of(workspace: Workspace) -> tuple[Path, tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _root_of(workspace: Workspace) -> tuple[Path, tuple[str, ...]]:
     return base, tuple(one.relative_to(base).as_posix() for one in workspace.projects if one.is_relative_to(base))
 
 
-class _Search:
+class _EntryFinder:
     """Finds the entries of one project."""
 
     def __init__(self, project: Project, reported: Collection[str] | None, prefix: str, names: Sequence[str]) -> None:

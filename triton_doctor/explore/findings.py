@@ -28,7 +28,7 @@ _GROWTHS = ("bounded", "log2", "unknown", "unbounded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class SeenMove:
     """A part of a key that moved in call `number` of an entry, and what its axes are taken for."""
 
     entry: str
@@ -52,13 +52,13 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPart:
+class SweptPart:
     """A part of a kernel's key over all entries: its sightings, those that decide first; none where it never moved."""
 
     kind: str
     name: str
     judged: AxisJudgement
-    sightings: tuple[Sighting, ...]
+    sightings: tuple[SeenMove, ...]
     values: int
     points: int
     seen_in: tuple[str, ...]
@@ -71,7 +71,7 @@ class KeyPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweptKernel:
+class KernelFindings:
     """A kernel that was launched, with the parts of its key. `is_covered` if all that reaches it was swept whole."""
 
     path: str
@@ -79,7 +79,7 @@ class SweptKernel:
     name: str
     module: str
     entries: tuple[str, ...]
-    parts: tuple[KeyPart, ...]
+    parts: tuple[SweptPart, ...]
     is_covered: bool
 
 
@@ -110,7 +110,7 @@ class Findings:
         return tuple(one.key for one in self.found.launched if (one.path, one.name) not in self._launching)
 
     @cached_property
-    def kernels(self) -> tuple[SweptKernel, ...]:
+    def kernels(self) -> tuple[KernelFindings, ...]:
         """The kernels that were launched, by path and line."""
         names = {
             (self.found.relative(path), name): (module, line)
@@ -119,7 +119,7 @@ class Findings:
         }
         parts = self._parts()
         kernels = (
-            SweptKernel(
+            KernelFindings(
                 path=path,
                 line=line,
                 name=name,
@@ -149,8 +149,8 @@ class Findings:
             yield from (write_line(replace(event, at_ns=at_ns)) for event in own)
             yield end
 
-    def _parts(self) -> dict[KernelPlace, list[KeyPart]]:
-        sightings: defaultdict[tuple[KernelPlace, str, str], list[Sighting]] = defaultdict(list)
+    def _parts(self) -> dict[KernelPlace, list[SweptPart]]:
+        sightings: defaultdict[tuple[KernelPlace, str, str], list[SeenMove]] = defaultdict(list)
         seen: defaultdict[tuple[KernelPlace, str, str], dict[str, int]] = defaultdict(dict)
         for outcome in self.outcomes:
             places = {
@@ -166,14 +166,14 @@ class Findings:
                     seen[key][outcome.entry] = points
                     judged = self.judgements.of_move(outcome.entry, number, move)
                     sightings[key].append(
-                        Sighting(entry=outcome.entry, number=number, move=move, call=call, judged=judged)
+                        SeenMove(entry=outcome.entry, number=number, move=move, call=call, judged=judged)
                     )
-        parts: defaultdict[KernelPlace, list[KeyPart]] = defaultdict(list)
+        parts: defaultdict[KernelPlace, list[SweptPart]] = defaultdict(list)
         for (place, kind, name), points_of in seen.items():
             parts[place].append(self._part(kind, name, sightings[place, kind, name], points_of))
         return parts
 
-    def _part(self, kind: str, name: str, every: Sequence[Sighting], points: Mapping[str, int]) -> KeyPart:
+    def _part(self, kind: str, name: str, every: Sequence[SeenMove], points: Mapping[str, int]) -> SweptPart:
         kept = self._without_called(every)
         order = ("data", "unknown", "model")
         kept.sort(
@@ -187,7 +187,7 @@ class Findings:
         judged = kept[0].judged if kept else AxisJudgement(role="unknown", provenance="unknown", why="it never moved")
         if judged.role == "model":
             judged = next((one.judged for one in kept if not one.judged.is_certain), judged)
-        return KeyPart(
+        return SweptPart(
             kind=kind,
             name=name,
             judged=judged,
@@ -197,7 +197,7 @@ class Findings:
             seen_in=tuple(points),
         )
 
-    def _without_called(self, every: Sequence[Sighting]) -> list[Sighting]:
+    def _without_called(self, every: Sequence[SeenMove]) -> list[SeenMove]:
         """Return the sightings without those of entries of which a caller saw the same part move, and is judged."""
         judged = {one.entry for one in every if one.judged.role != "unknown"}
         return [one for one in every if not (self._callers(one.entry) & judged)]
@@ -234,7 +234,7 @@ class Findings:
             and all(axis.ran > 1 for call in outcome.calls for axis in call.axes)
         )
 
-    def _events(self, kernel: SweptKernel) -> Iterator[SweepEvent]:
+    def _events(self, kernel: KernelFindings) -> Iterator[SweepEvent]:
         for part in kernel.parts:
             first = part.sightings[0] if part.sightings else None
             yield SweepEvent(

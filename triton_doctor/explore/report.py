@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.findings import KeyPart, Sighting, SweptKernel
+    from triton_doctor.explore.findings import KernelFindings, SeenMove, SweptPart
     from triton_doctor.explore.model import Entry, Outcome
 
 NO_ALL_CLEAR = (
@@ -46,7 +46,7 @@ class Report:
 
     def to_text(self, width: int) -> str:
         """Return the report for a terminal of `width` columns, with a line break at its end."""
-        return "\n".join(_Text(self, min(width, _MOST_WIDE)).lines()) + "\n"
+        return "\n".join(_ReportText(self, min(width, _MOST_WIDE)).lines()) + "\n"
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as values of JSON."""
@@ -93,7 +93,7 @@ def report(found: Found, outcomes: Sequence[Outcome], *, isolation: str) -> Repo
     return Report(findings=Findings(found, outcomes), isolation=isolation)
 
 
-class _Text:
+class _ReportText:
     """Writes a report in lines of `width` columns."""
 
     def __init__(self, of: Report, width: int) -> None:
@@ -127,7 +127,7 @@ class _Text:
             f"{roles['unknown']} something that may be either, and {len(parts) - roles.total()} never moved",
         )
 
-    def _kernel(self, kernel: SweptKernel) -> Iterator[str]:
+    def _kernel(self, kernel: KernelFindings) -> Iterator[str]:
         by = ", ".join(f"`{entry.partition(':')[2]}`" for entry in kernel.entries[:3])
         more = f" and {len(kernel.entries) - 3} more" if len(kernel.entries) > 3 else ""
         yield from self._wrap("", f"{kernel.name} ({kernel.path}:{kernel.line}), launched by {by}{more}")
@@ -143,7 +143,7 @@ class _Text:
         for text in shown:
             yield from self._wrap("  ", f"call: {text}", _CALL)
 
-    def _part(self, part: KeyPart) -> Iterator[str]:
+    def _part(self, part: SweptPart) -> Iterator[str]:
         first = part.sightings[0]
         name = f"`{part.name}`" if part.kind == "constexpr" else f"tuning key `{part.name}`"
         formula = first.move.formula
@@ -230,19 +230,19 @@ def _place_of(entry: Entry | None) -> dict[str, Any]:
     return {"path": entry.path, "line": entry.line, "name": entry.name, "kind": entry.kind}
 
 
-def _signature(sighting: Sighting, found: Found) -> str:
+def _signature(sighting: SeenMove, found: Found) -> str:
     """Return `attention(q, k, v)`; of a module what its `forward` takes."""
     names = dict.fromkeys(name.partition(".")[0] for name in sighting.call.arguments if not name.startswith("init."))
     return f"{_called(sighting, found)}({', '.join(names)})"
 
 
-def _called(sighting: Sighting, found: Found) -> str:
+def _called(sighting: SeenMove, found: Found) -> str:
     entry = _entry_of(found, sighting.entry)
     name = sighting.entry.partition(":")[2]
     return f"{name}.apply" if entry is not None and entry.kind == "autograd" else name
 
 
-def _call_text(sighting: Sighting, found: Found) -> str:
+def _call_text(sighting: SeenMove, found: Found) -> str:
     """Return the call that was made up, as Python."""
     made = [f"{name[5:]}={text}" for name, text in sighting.call.arguments.items() if name.startswith("init.")]
     given = [f"{name}={text}" for name, text in sighting.call.arguments.items() if not name.startswith("init.")]
@@ -255,7 +255,7 @@ def _call_text(sighting: Sighting, found: Found) -> str:
     return f"{called}({', '.join(given)})"
 
 
-def _kernel_object(kernel: SweptKernel) -> dict[str, Any]:
+def _kernel_object(kernel: KernelFindings) -> dict[str, Any]:
     return {
         "path": kernel.path,
         "line": kernel.line,
@@ -266,7 +266,7 @@ def _kernel_object(kernel: SweptKernel) -> dict[str, Any]:
     }
 
 
-def _part_object(part: KeyPart) -> dict[str, Any]:
+def _part_object(part: SweptPart) -> dict[str, Any]:
     return {
         "part": part.kind,
         "name": part.name,
