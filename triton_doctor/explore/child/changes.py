@@ -113,15 +113,6 @@ class Changes:
                 found: Provenance = "constructor" if is_constructor else "config" if "." in place else "input"
                 new.ties += (Tie(symbol=other, provenance=found, what=place),)
 
-    def give_own_size(self, path: str, axis: int, size: int) -> None:
-        """Give one axis of one tensor a size of its own."""
-        spec = self.state.specs[path]
-        new = self._copy(f"axis {axis} of {path} is {size}")
-        symbol = f"{path}.{axis}"
-        new.sizes[symbol] = size
-        axes = tuple(symbol if index == axis else each for index, each in enumerate(spec.axes))
-        new.specs[path] = msgspec.structs.replace(spec, axes=axes)
-
     def set_axes(self, path: str, axes: tuple[str, ...], sizes: dict[str, int]) -> None:
         """Give a tensor other symbols, some of them new with `sizes`."""
         new = self._copy(f"axes of {path} are {', '.join(axes)}")

@@ -197,10 +197,18 @@ class Tracker:
         if definition is None:
             return None
         for assigned in assigned_values(definition, f"self.{name}", 10**9):
-            for parameter in _names_in(assigned):
-                path = self._path_of_parameter(holder, parameter, depth + 1)
-                if path is not None:
-                    return path
+            for node in ast.walk(assigned):
+                match node:
+                    case ast.Attribute(value=ast.Name(id=parameter), attr=attribute):
+                        path = self._path_of_parameter(holder, parameter, depth + 1)
+                        if f"{path}.{attribute}" in state.specs:
+                            return f"{path}.{attribute}"
+                    case ast.Name(id=parameter):
+                        path = self._path_of_parameter(holder, parameter, depth + 1)
+                        if path is not None and state.specs[path].kind not in ("object", "config"):
+                            return path
+                    case _:
+                        pass
         return self._path_of_parameter(holder, name, depth + 1)
 
     def _path_of_parameter(self, holder: Any, parameter: str, depth: int) -> str | None:

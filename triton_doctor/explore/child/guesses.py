@@ -375,9 +375,9 @@ def _kind_of_name(name: str, notes: ParameterNotes) -> str:
         return "callable"
     if naming.WEIGHTS.fullmatch(name) or naming.INTEGER_TENSORS.search(name):
         return "tensor"
-    if naming.FLAGS.fullmatch(name):
-        return "bool"
     if naming.FLOATS.fullmatch(name):
         return "float"
+    if naming.FLAGS.fullmatch(name):
+        return "bool"
     is_number = name in SIZE_LETTERS or (len(name) > 1 and naming.INTEGERS.fullmatch(name))
     return "int" if is_number else "tensor"

@@ -32,7 +32,7 @@ SIZES = {
 }
 
 FLOATS = _whole(
-    r".*eps|epsilon|.*_eps|.*scale|scaling|alpha|beta[12]?|p|.*dropout.*|lr|momentum|temperature|.*softcap.*|.*threshold"
+    r".*eps|epsilon|.*percent.*|.*_eps|.*scale|scaling|alpha|beta[12]?|p|.*dropout.*|lr|momentum|temperature|.*softcap.*|.*threshold"
     r"|theta|base|tau|limit|.*factor|weight_decay|.*smoothing|sigma|lambda_|.*ratio|v_?th|.*decay|lower|upper|.*slope|clamp.*"
 )
 FLAGS = _whole(
@@ -41,7 +41,7 @@ FLAGS = _whole(
     r"|recompute.*|keepdim|deterministic|.*bias"
 )
 INTEGERS = _whole(
-    r"[nmkbthdcijls]|(n|num|in|out|d|dim|max|min)_.*|.*size|.*_?dim|.*len|block.*|top_?k|window.*|.*heads?|.*groups?|axis"
+    r"[nmkbthdcijls]|n?_?rows|n?_?cols|length|tokens|(n|num|in|out|d|dim|max|min)_.*|.*size|.*_?dim|.*len|block.*|top_?k|window.*|.*heads?|.*groups?|axis"
     r"|.*bits|stride|ndim|chunk.*|seq.*|batch.*|.*features|.*channels|hidden.*|.*rank|order|degree|depth|layers|.*steps"
     r"|vocab.*|.*_idx|.*index|kernel_size|padding|dilation|.*experts?|.*count|width|height|l_?max|b[tckvmn]|.*_block.*|n_ctx"
     r"|.*stages|.*warps|head.*"
@@ -54,7 +54,6 @@ INTEGER_TENSORS = re.compile(
 MASKS = re.compile(r"(mask|is_|valid|keep|flag)", re.IGNORECASE)
 OFFSETS = re.compile(r"cu_|indptr|offset", re.IGNORECASE)
 LENGTHS = re.compile(r"seq_?lens|lengths|_len$|lens$", re.IGNORECASE)
-WIDE_INTEGERS = re.compile(r"labels?|targets?|ids$|idx|index|indices|expert|perm", re.IGNORECASE)
 WEIGHTS = _whole(r"w[0-9qkvo]?|weights?|.*weight.*|.*_w|w_.*|bias|.*_bias|bias_.*|b[0-9]|gamma|beta|a_log|d|dt_bias|u")
 VECTORS = re.compile(r"bias|gamma|beta|^b\d?$|^(w|weight)$|norm", re.IGNORECASE)
 ATTENTION = _whole(r"[qkvo]|d[oqkv]|g|query|key|value|(query|key|value)_states")

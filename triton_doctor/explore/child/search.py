@@ -30,6 +30,8 @@ MOST_STATES = 7
 # What a change costs, and how much more each further change of one exception: the first is followed some steps before
 # the third is tried.
 STEP, FURTHER = 0.25, 0.15
+# Calls that went through without a launch: another branch comes first, another argument after all repairs.
+BRANCH, NEIGHBOUR = (0, -(10**6)), (0, -1)
 # Calls that are tried to have one that launches go through to its end.
 MOST_AFTER_LAUNCH = 30
 
@@ -114,7 +116,7 @@ class Search:
         last: Seen | None = None
         rest = self.limits.calls
         while queue and rest and not self._is_over():
-            _, cost, _, state = heapq.heappop(queue)
+            before, cost, _, state = heapq.heappop(queue)
             seen = self.call(state)
             if seen is None:
                 continue
@@ -124,18 +126,20 @@ class Search:
             if seen.launched and (partial is None or len(seen.launched) > len(partial[1].launched)):
                 partial, rest = (state, seen), MOST_AFTER_LAUNCH
             rest -= 1
+            lines = tuple(-line for _, line in where_of(seen, self.guesser.notes.is_inside))
+            found: list[tuple[tuple[int, ...], State]] = []
             if seen.error is None:
-                progress: tuple[int, ...] = (0, -(10**6))
-                news = [
-                    *other_branches(self.target, state, self.guesser, self.leading),
-                    *neighbours(self.target, state, self.guesser),
-                ]
+                branches = other_branches(self.target, state, self.guesser, self.leading)
+                found += [(BRANCH, new) for new in branches]
+                found += [(NEIGHBOUR, new) for new in neighbours(self.target, state, self.guesser)]
             else:
-                progress = (-len(seen.launched), *(-line for _, line in where_of(seen, self.guesser.notes.is_inside)))
-                news = repair(self.target, seen, self.guesser)[:MOST_REPAIRS]
+                repaired = repair(self.target, seen, self.guesser)[:MOST_REPAIRS]
+                # What a branch leads to is followed before anything else.
+                progress = (-len(seen.launched), *lines)
+                found += [(min(progress, before) if before == BRANCH else progress, new) for new in repaired]
                 if not seen.launched:
-                    _release(seen)
-            for place, new in enumerate(news):
+                    seen.error.__traceback__ = None
+            for place, (progress, new) in enumerate(found):
                 heapq.heappush(queue, (progress, cost + STEP + place * FURTHER, next(self._number), new))
         return partial, last
 
@@ -210,9 +214,3 @@ def reach(plan: Plan, target: Target, limits: Limits, *, trace: Callable[[str], 
 
 def _kernels(seen: Seen) -> set[str]:
     return {kernel.name for kernel in seen.launched}
-
-
-def _release(seen: Seen) -> None:
-    """Let go of the frames of an error, and of the tensors in them."""
-    if seen.error is not None:
-        seen.error.__traceback__ = None

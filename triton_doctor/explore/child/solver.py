@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from triton_doctor.explore.child.changes import Changes
 from triton_doctor.explore.child.frames import OUTSIDE, UNKNOWN, Frame, Unknown, frame_at
 from triton_doctor.explore.child.source import assigned_values
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-    from triton_doctor.explore.child.changes import Changes
     from triton_doctor.explore.child.frames import Tracker
 
 DEEPEST = 6
@@ -50,10 +50,12 @@ class Solver:
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.solve(operand, not wanted, frame, depth + 1)
-            case ast.BoolOp(values=values):
-                for each in values:
-                    if truth_of(frame.evaluate(each)) is not wanted:
-                        self.solve(each, wanted, frame, depth + 1)
+            case ast.BoolOp(op=operator, values=values):
+                failing = [each for each in values if truth_of(frame.evaluate(each)) is not wanted]
+                if isinstance(operator, ast.And) is wanted and len(failing) > 1:
+                    self._solve_together(failing, wanted, frame, depth)
+                for each in failing:
+                    self.solve(each, wanted, frame, depth + 1)
             case ast.Compare(ops=[_, _, *_]):
                 lefts = [node.left, *node.comparators]
                 for one, operator, other in zip(lefts, node.ops, node.comparators, strict=False):
@@ -75,6 +77,16 @@ class Solver:
                 self._solve_call(node, wanted, frame, depth)
             case _:
                 self._set_truth(node, wanted, frame)
+
+    def _solve_together(self, nodes: list[ast.expr], wanted: bool, frame: Frame, depth: int) -> None:
+        """Add one call in which all `nodes` are as wanted, each by what seems likeliest."""
+        state = self.changes.state
+        for node in nodes:
+            changes = Changes(state, self.changes.guesser)
+            Solver(changes, self._tracker, self._is_inside).solve(node, wanted, frame, depth + 1)
+            state = next(iter(changes.states), state)
+        if state is not self.changes.state:
+            self.changes.states.append(state)
 
     def _set_truth(self, node: ast.expr, wanted: bool, frame: Frame) -> None:
         """A flag, or something that is None or not."""
@@ -249,6 +261,8 @@ class Solver:
         for node, rest in ((left, second), (right, first)):
             match node:
                 case ast.BinOp(op=ast.Mod(), left=number, right=divisor):
+                    if isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add | ast.Sub):
+                        self._fill_up(number, frame.evaluate(divisor), rest, frame)
                     self._divide(frame.evaluate(number), frame.evaluate(divisor), rest)
                     return
                 case ast.BinOp(op=ast.BitAnd(), left=number, right=ast.BinOp(op=ast.Sub())):
@@ -292,9 +306,25 @@ class Solver:
             smaller = next((each for each in (divisor // 2, 16, 8, 4, 2, 1) if each and number % each == rest), None)
             changes.set_size(symbol, smaller)
 
+    def _fill_up(self, number: ast.BinOp, divisor: Any, rest: int, frame: Frame) -> None:
+        """`(a - b) % divisor == rest`: enlarge a."""
+        value = frame.evaluate(number)
+        if type(value) is int and type(divisor) is int and divisor > 0:
+            for symbol in self.changes.state.symbols_of(frame.evaluate(number.left)):
+                self.changes.set_size(symbol, self.changes.state.size(symbol) + (rest - value) % divisor)
+
     def _order(
         self, left: ast.expr, operator: ast.cmpop, right: ast.expr, first: int, second: int, wanted: bool, frame: Frame
     ) -> None:
+        for node in (left, right):
+            parts = self._extremes(node, frame)
+            for part in parts:
+                sides = (part, right) if node is left else (left, part)
+                one, other = map(frame.evaluate, sides)
+                if type(one) is int and type(other) is int:
+                    self._order(sides[0], operator, sides[1], one, other, wanted, frame)
+            if parts:
+                return
         is_less = isinstance(operator, ast.Lt | ast.LtE) == wanted
         is_strict = isinstance(operator, ast.Lt | ast.Gt) == wanted
         for node, value, bound in (
@@ -306,6 +336,13 @@ class Solver:
                 self.changes.set_size(symbol, bound)
             if not symbols and not isinstance(node, ast.Constant):
                 self._derive(node, bound, frame)
+
+    def _extremes(self, node: ast.expr, frame: Frame) -> list[ast.expr]:
+        """The arguments of `min(...)` or `max(...)`, also beneath a name; any of them may decide a comparison."""
+        if isinstance(node, ast.Name) and frame.function is not None:
+            node = next(iter(assigned_values(frame.function, node.id, frame.line)), node)
+        is_extreme = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
+        return node.args if is_extreme and isinstance(node, ast.Call) else []
 
     def _derive(self, node: ast.expr, wanted: int, frame: Frame) -> None:
         """`a // b`, `a * b`, `max(a, b)`: change the parts."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from triton_doctor.explore.model import Axis, Place, Provenance
+from triton_doctor.explore.model import Provenance  # noqa: TC001 - msgspec evaluates annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,21 +151,3 @@ class State(msgspec.Struct, kw_only=True):
         used = self.used
         sizes = sorted((symbol, self.size(symbol)) for symbol in used)
         return msgspec.json.encode((list(self.specs.items()), sizes, self.dtype))
-
-
-def axes_of(state: State) -> tuple[Axis, ...]:
-    """Return the symbols of `state` that may be varied, with the places of each."""
-    places: dict[str, list[Place]] = {symbol: [] for symbol in state.free}
-    for path, spec in state.specs.items():
-        for index, symbol in enumerate(spec.axes):
-            if symbol in places:
-                places[symbol].append(Place(argument=path, axis=None if spec.kind == "int" else index))
-    return tuple(
-        Axis(
-            name=symbol,
-            size=state.size(symbol),
-            places=tuple(found),
-            tied_to=tuple(dict.fromkeys((tie.provenance, tie.what) for tie in state.ties if tie.symbol == symbol)),
-        )
-        for symbol, found in places.items()
-    )
