@@ -80,11 +80,18 @@ def part_of(found, *outcomes):
 
 
 def test_what_moved_in_a_caller_outweighs_what_moved_in_the_function_that_it_calls(found):
-    inner, outer = outcome("ops:scale", WIDTH, follows=("seq_len",)), outcome("ops:Norm", FIXED, follows=("dim",))
+    inner = outcome("ops:scale", Axis(name="n", size=64, places=WIDTH.places, ran=9), follows=("n",))
+    outer = outcome("ops:Norm", FIXED, follows=("dim",))
 
-    assert part_of(found, inner).judged.role == "data"
+    assert part_of(found, inner).judged.role == "unknown"
     assert part_of(found, inner, outer).judged.role == "model"
     assert [one.entry for one in part_of(found, inner, outer).sightings] == ["ops:Norm"]
+
+
+def test_public_function_whose_names_speak_of_data_is_not_the_models_because_a_module_fixes_it(found):
+    inner, outer = outcome("ops:scale", WIDTH, follows=("seq_len",)), outcome("ops:Norm", FIXED, follows=("dim",))
+
+    assert part_of(found, inner, outer).judged.role == "data"
 
 
 def test_part_that_some_entry_moves_with_the_data_follows_the_data(found):

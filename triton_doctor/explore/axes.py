@@ -116,10 +116,13 @@ class Judgements:
         of_model = _of_model(axis)
         if of_model is not None:
             return of_model
-        passed = [one for place in axis.places for one in self._of_callers(entry, place)]
-        if passed:
-            return _together(passed)
+        passed = _together([one for place in axis.places for one in self._of_callers(entry, place)])
         named = self._by_names(entry, axis)
+        is_public = entry is not None and entry.kind == "function" and not entry.is_private
+        if is_public and passed.role == "model" and named.role == "data":
+            return named  # others may call it with what its callers here fix
+        if passed.role != "unknown":
+            return passed
         if entry is not None and entry.kind == "module" and named.role != "model" and _is_beside_model(call, axis):
             shown = spell_places(axis.places)
             return AxisJudgement(

@@ -200,7 +200,20 @@ class Findings:
     def _without_called(self, every: Sequence[SeenMove]) -> list[SeenMove]:
         """Return the sightings without those of entries of which a caller saw the same part move, and is judged."""
         judged = {one.entry for one in every if one.judged.role != "unknown"}
-        return [one for one in every if not (self._callers(one.entry) & judged)]
+        return [
+            one
+            for one in every
+            if not (self._callers(one.entry) & judged)
+            or (
+                one.judged.role == "data"
+                and one.judged.provenance in ("name", "position")
+                and not self._is_private(one)
+            )
+        ]
+
+    def _is_private(self, move: SeenMove) -> bool:
+        entry = self._entries.get(move.entry)
+        return entry is None or entry.is_private or entry.kind != "function"
 
     def _callers(self, entry: str) -> set[str]:
         """Return the entries that call `entry`, directly or not, without itself."""
