@@ -228,10 +228,12 @@ def test_children_end_with_the_process_that_swept(project, tmp_path):
     program = (
         "import sys; from triton_doctor.explore.children import ForkServer\n"
         "with ForkServer() as server:\n"
-        f"    print(server._process.pid, flush=True); server.call('hostile:never_return', None, root={project!r})"
+        "    print(server._process.pid, server._folder, flush=True)\n"
+        f"    server.call('hostile:never_return', None, root={project!r})"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as sweep:
-        started = int(sweep.stdout.readline())
+        first, folder = sweep.stdout.readline().split()
+        started = int(first)
         while not (below := descendants(started)):
             time.sleep(0.05)
         sweep.kill()
@@ -239,6 +241,7 @@ def test_children_end_with_the_process_that_swept(project, tmp_path):
     for process in (started, *below):
         while Path(f"/proc/{process}").exists() and "Z" not in read(Path(f"/proc/{process}/stat")).split(")")[-1]:
             time.sleep(0.05)
+    assert not Path(folder).exists()
 
 
 def descendants(process):

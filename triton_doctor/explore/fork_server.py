@@ -19,6 +19,7 @@ import importlib
 import os
 import resource
 import select
+import shutil
 import signal
 import sys
 import tempfile
@@ -101,7 +102,6 @@ def serve(means: tuple[Means, ...], scratch: str, preload: tuple[str, ...]) -> N
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    end_with_parent()
     walls = probe_walls(scratch, means) if means else Walls()
     _write_line(replies, Greeting(walls=walls))
     _import_ground(preload)
@@ -116,6 +116,8 @@ def serve(means: tuple[Means, ...], scratch: str, preload: tuple[str, ...]) -> N
             if descriptor == requests:
                 if not data:
                     _end_supervisors([process for process, _ in supervisors.values()])
+                    # Whoever started this may have been killed, and remove nothing.
+                    shutil.rmtree(scratch, ignore_errors=True)
                     return
                 unread += data
                 *lines, rest = bytes(unread).split(b"\n")
