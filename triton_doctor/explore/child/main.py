@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Other arguments that are tried to let an axis have sizes that it cannot have yet, and repairs of one that fails.
 MOST_OTHERS, MOST_REPAIRS = 12, 4
+# Seconds of CPU beyond the limit of a sweep to find out which axes are tied: without that no axis can be judged.
+SPLITTING_S = 1.5
 
 
 def drive(plan: Plan) -> Outcome:
@@ -96,6 +98,7 @@ class _Drive:
         trials = Trials(self._target, state, self._inner, until_s, is_brief=is_brief)
         for symbol in trials.symbols:
             trials.vary_alone(symbol)
+        trials.until_s += SPLITTING_S
         names = AxisNames(state)
         axes = {symbol: split_symbol(trials, symbol, names) for symbol in trials.symbols}
         explained = explain(trials, axes)

@@ -95,7 +95,7 @@ def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
         sizes = _telling_sizes(alone, watched)
         base = next(iter(alone.ran.values())).values
         is_tested = True
-        for place in places:
+        for place in sorted(places, key=lambda place: place.axis is None):
             if trials.is_late:
                 is_tested = False
                 break
@@ -162,7 +162,9 @@ def _axis(trials: Trials, symbol: str, name: str, places: Sequence[Place], *, is
     own = [(tie.provenance, tie.what) for tie in trials.state.ties if tie.symbol == symbol]
     alone = trials.alone[symbol]
     # What is free of the others is free of what ties them.
-    ties = own if len(places) > 1 or len(places_of(trials.state, symbol)) == 1 else []
+    is_alone = len(places) == 1 < len(places_of(trials.state, symbol))
+    # Nor is it known to be tied where the time was used up: nothing may be cleared by that.
+    ties = [] if is_alone or (trials.is_cut and not is_forced) else own
     if is_forced:
         made = [tie for place in places if (tie := _tie(trials.state, place)) is not None]
         ties += made

@@ -109,7 +109,7 @@ class Trials:
         self.is_cut, self.is_brief = False, is_brief
         self.seen: dict[Point, Sighting | None] = {}
         self.alone: dict[str, Alone] = {}
-        self._target, self._inner, self._until_s = target, inner, until_s
+        self._target, self._inner, self.until_s = target, inner, until_s
         self.base, first = self._call(state)
         self.seen[self.base_point] = first
         self._shapes = read_shapes(self.base)
@@ -123,7 +123,7 @@ class Trials:
     @property
     def is_late(self) -> bool:
         """Whether the time is used up; what is left out then is noted."""
-        if time.process_time() < self._until_s:
+        if time.process_time() < self.until_s:
             return False
         self.is_cut = True
         return True
