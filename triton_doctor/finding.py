@@ -143,7 +143,7 @@ class Evidence:
 
     `values` are the most that one process saw; `compiled`, `from_disk` and `rounds` of tuning are those that came with
     another value, in all processes, and `waited_us` what they took. None where it is not about values, or launches.
-    `dry` is whether all of the runs were dry.
+    `dry` is whether all of the runs were dry, and `explored` whether the tool made up their arguments.
     """
 
     verdict: Verdict
@@ -155,11 +155,16 @@ class Evidence:
     rounds: int = 0
     waited_us: int = 0
     dry: bool = False
+    explored: bool = False
 
     @property
     def label(self) -> str:
-        """The verdict in words: `confirmed`, `confirmed dry`."""
-        return f"{self.verdict.label} dry" if self.dry else self.verdict.label
+        """The verdict in words: `confirmed`, `confirmed dry`, `confirmed by sweep`."""
+        return f"{self.verdict.label}{' by sweep' if self.explored else ' dry' if self.dry else ''}"
+
+    def __str__(self) -> str:
+        """The verdict and its reason: `confirmed dry: 37 values seen`, `confirmed by sweep (follows axis 1 of `q`)`."""
+        return f"{self.label} ({self.text})" if self.explored else f"{self.label}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

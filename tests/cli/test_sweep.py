@@ -93,7 +93,7 @@ def test_recording_has_each_variant_once_and_says_that_it_is_dry(doctor, folder)
         (("leaving.py:f", "--vary", "a=1..2"), "importing leaving.py raised SystemExit: 0"),
         (("needy.py:f", "--vary", "a=1..2"), "cannot import needy.py: it needs no_such_package"),
         (("empty.py:f", "--vary", "a=1..2"), "empty.py has no function called 'f'"),
-        ((ROWS,), "nothing to vary"),
+        ((ROWS, "--fixed", "batch"), "nothing to vary"),
         ((ROWS, "--vary", "batch"), "cannot read `--vary batch`"),
         ((ROWS, "--vary", "batch=x"), "cannot read the sizes of `batch`: 'x'"),
         ((ROWS, "--vary", "batch=8..1"), "`batch=8..1` is empty"),

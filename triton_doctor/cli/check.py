@@ -100,7 +100,7 @@ NoCache = Annotated[
 Clean = Annotated[
     bool,
     typer.Option(
-        "--clean", help="Delete the cache of earlier checks, of all projects, and stop.", rich_help_panel=INPUT
+        "--clean", help="Delete what checks and sweeps keep, of all projects, and stop.", rich_help_panel=INPUT
     ),
 ]
 Watch = Annotated[

@@ -26,7 +26,7 @@ from triton_doctor.cli.streams import (
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
 from triton_doctor.report import Form, Show, render
-from triton_doctor.report.concise import render_statistics
+from triton_doctor.report.concise import plural, render_statistics
 from triton_doctor.selection import is_selected
 from triton_doctor.settings import load_settings, override, severity
 from triton_doctor.static.project.cache.store import CacheStore, cache_folder, clean
@@ -112,14 +112,16 @@ def run_check(request: Request) -> NoReturn:
 
 
 def delete_cache() -> NoReturn:
-    """Delete the cache of earlier checks, of all projects, and exit. Kernels that Triton keeps are not touched."""
+    """Delete what `check` and `sweep` keep, of all projects, and exit. Kernels that Triton keeps are not touched."""
+    from triton_doctor.explore.results import forget_results
+
     try:
-        removed = clean()
+        removed, swept = clean(), forget_results()
     except OSError as error:
-        raise DoctorError(
-            f"cannot remove the cache of `check`: {reason_of(error)}", hint=f"in {cache_folder()}"
-        ) from None
-    typer.echo(f"removed the cache of {removed} project{'s' * (removed != 1)}" if removed else "nothing to remove")
+        raise DoctorError(f"cannot remove the cache: {reason_of(error)}", hint=f"in {cache_folder()}") from None
+    parts = [f"the cache of {plural(removed, 'project')}"] * (removed > 0)
+    parts += [f"{plural(swept, 'result')} of sweeps"] * (swept > 0)
+    typer.echo(f"removed {' and '.join(parts)}" if parts else "nothing to remove")
     raise typer.Exit
 
 

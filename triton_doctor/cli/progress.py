@@ -10,28 +10,36 @@ from typing import TYPE_CHECKING
 from triton_doctor.terminal import environment_of_console
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from typing import Protocol
 
     from rich.progress import Progress
+
+    class Advance(Protocol):
+        """Shows the number that is done, and what the work is now, where that changes."""
+
+        def __call__(self, done: int, now: str | None = None, /) -> None:
+            """Show both."""
+
 
 PATIENCE_SECONDS = 1.0
 
 
 @contextmanager
-def show_progress(total: int, work: str = "reading") -> Iterator[Callable[[int], None]]:
+def show_progress(total: int, work: str = "reading") -> Iterator[Advance]:
     """A function to call with the number done of `total` files, or what else `work` is on."""
     if not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda done, now=None: None
         return
     began = time.monotonic()
     bar: Progress | None = None
 
-    def advance(done: int) -> None:
+    def advance(done: int, now: str | None = None) -> None:
         nonlocal bar
         if bar is None and time.monotonic() - began > PATIENCE_SECONDS:
             bar = start_bar(total, work)
         if bar is not None:
-            bar.update(bar.task_ids[0], completed=done)
+            bar.update(bar.task_ids[0], completed=done, description=now)
 
     try:
         yield advance

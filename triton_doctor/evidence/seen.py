@@ -31,7 +31,7 @@ class Process:
     `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
     `varied` is whether one line of the program launched some kernel in two ways. `shares` are those of the wall time,
     of all recordings together. `dry` is a dry run, and `guessed` one that had to guess, or stopped, for want of data.
-    `swept` are the parts of its key that a sweep saw moving.
+    `swept` are the parts of its key that a sweep saw moving; `explored` if the tool made up the arguments of the sweep.
     """
 
     launches: int
@@ -44,6 +44,7 @@ class Process:
     dry: bool = False
     guessed: bool = False
     swept: tuple[SweepEvent, ...] = ()
+    explored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +207,7 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
                     dry=is_dry(recording),
                     guessed=has_guessed(recording),
                     swept=tuple(event for event in recording.events if is_swept(event, kernel)),
+                    explored=any(isinstance(event, SweepEvent) and bool(event.entry) for event in recording.events),
                 )
             )
     return {kernel: tuple(processes) for kernel, processes in found.items()}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import may_leave_out
+from triton_doctor.evidence.explored import explored_alone, judge_explored, ran_alone, unpredicted_of_sweeps
 from triton_doctor.evidence.modes import judge_mode, read_modes
 from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
 from triton_doctor.evidence.siblings import move_siblings
@@ -54,20 +55,28 @@ class Weighing:
         at_place: dict[tuple[str, int, str], KernelKey] = {
             (kernel.path, kernel.line, kernel.name): kernel.key for kernel in project.kernels()
         }
-        advised = _advised(project, matched.seen)
+        ran, explored = ran_alone(matched.seen), explored_alone(matched.seen)
+        advised = _advised(project, ran)
         guessed = any(map(has_guessed, self.recordings))
         weighed = []
         for finding in findings:
             place = finding.facts.kernel_location
             key = at_place.get((place.path, place.line, finding.facts.kernel or "")) if place is not None else None
-            seen = matched.seen.get(key) if key is not None else None
+            if key in explored:
+                weighed.append(settle(finding, judge_explored(finding, explored[key])))
+                continue
+            seen = ran.get(key) if key is not None else None
             saves = advised.get(key, {}) if key is not None else {}
             mode = judge_mode(finding, modes, self.cwd)
             if mode is not None:
                 mode = of_dry_runs(mode, dry=all(map(is_dry, self.recordings)), guessed=guessed)
             weighed.append(settle(finding, mode or judge(finding, seen, saves)))
-        shown = [*weighed, *unpredicted(project, matched.seen, weighed, advised)]
-        return move_siblings(project, matched.seen, shown)
+        shown = [
+            *weighed,
+            *unpredicted(project, ran, weighed, advised),
+            *unpredicted_of_sweeps(project, explored, weighed),
+        ]
+        return move_siblings(project, ran, shown)
 
 
 def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapping[KernelKey, Mapping[str, Saving]]:

@@ -38,7 +38,7 @@ def tell_message(finding: Finding) -> str:
 def tell_evidence(finding: Finding) -> str | None:
     """What recorded runs say of `finding`: `confirmed: 37 values seen, 37 compiles, 1.9 s`; None for nothing."""
     evidence = finding.evidence
-    return f"{evidence.label}: {evidence.text}" if evidence else None
+    return str(evidence) if evidence else None
 
 
 def summarize_evidence(scan: Scan) -> list[str]:

@@ -12,6 +12,11 @@ class SweepEvent:
     `part` is what `Part` of the sweep calls it: constexpr, autotune key. It `follows` these dimensions, by `formula`
     where one is certain, else empty; `growth` is bounded, log2, unbounded or unknown. What is `per_model` follows only
     dimensions that a model fixes.
+
+    Of arguments that the tool made up, `entry` is what was called with them: then `role` is whether `origin`, such as
+    "axis 1 of `q`", is taken for data, model or unknown, and `why` a clause that says so. `is_certain` if no name and
+    no position is among the reasons; `is_covered` if every entry of the project that reaches the kernel ran without
+    failing, and each of its axes was varied.
     """
 
     function: str
@@ -25,6 +30,12 @@ class SweepEvent:
     growth: str
     per_model: bool
     at_ns: int
+    entry: str = ""
+    origin: str = ""
+    role: str = ""
+    why: str = ""
+    is_certain: bool = False
+    is_covered: bool = False
 
     @property
     def is_unbounded(self) -> bool:

@@ -152,3 +152,43 @@ def launch(x):
     batch, rows = x.shape
     kernel[(1,)](x, batch, rows)
 """
+
+
+REACHED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill(x_ptr, n):
+    tl.store(x_ptr, n)
+
+
+@triton.jit
+def clear(x_ptr, n):
+    tl.store(x_ptr, n)
+
+
+def run(x, how):
+    kernel = fill if how == "fill" else clear
+    if how == "other":
+        clear[(1,)](x, 0)
+    fill[(1,)](x, 5)
+
+
+if __name__ == "__main__":
+    run(torch.empty(8, device="cuda"), "fill")
+"""
+
+
+def test_launched_kernels_of_the_project_that_were_never_reached_are_listed(folder, runner):
+    (folder / "pyproject.toml").write_text("")
+    (folder / "ops.py").write_text(REACHED)
+    done = runner()("-m", "triton_doctor", "run", "--dry", "ops.py")
+    told = done.stderr.partition("launched by the project, and never reached\n")[2].partition("\n\n")[0]
+
+    assert [line.strip() for line in told.splitlines()] == [
+        "`clear` (ops.py:13)",
+        "1 of 2 launched kernels: of these the run says nothing",
+    ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.report.recording.wording import counted, place
+from triton_doctor.scan_caches import emptying_scan_caches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import GuessEvent
 
-QUESTIONS_SHOWN = 20
+QUESTIONS_SHOWN, KERNELS_SHOWN = 20, 20
+# A project of so many files is read in some seconds.
+FILES_READ = 5_000
 NOT_LISTED = "not listed: files and connections that compiled code or another program opened"
 NOT_KNOWN = (
     "which config of a round of tuning wins: the first is taken",
@@ -31,6 +35,47 @@ def tell_guesses(account: Account, cwd: Path) -> Iterator[str]:
         guessed = sum(kernel.guessed for kernel in account.kernels)
         if guessed:
             yield f"{counted(guessed, 'variant')} came after a guess"
+
+
+def tell_never_reached(account: Account, cwd: Path) -> Iterator[str]:
+    """The kernels that the project around `cwd` launches, apart from tests and examples, and that no process launched.
+
+    Nothing where the kernels that ran are of other projects.
+    """
+    if account.dry is None:
+        return
+    from triton_doctor.settings import load_settings
+    from triton_doctor.static.project.analysis.parts import whole_project
+    from triton_doctor.static.project.database.database import Database
+    from triton_doctor.static.sources.workspace import find_workspace
+
+    try:
+        workspace = find_workspace([cwd], load_settings(cwd), cwd=cwd)
+    except DoctorError as error:
+        yield f"not listed: {error.message}"
+        return
+    paths = {Path(kernel.kernel.path).as_posix() for kernel in account.kernels}
+    if paths and not any(Path(path).is_relative_to(workspace.base) for path in paths):
+        return
+    if len(workspace.files) > FILES_READ:
+        yield f"not listed: the project has more than {FILES_READ:,} files"
+        return
+    with emptying_scan_caches():
+        project = whole_project(Database(workspace.files), workspace.settings, workspace.base)
+        launched = {
+            (workspace.base / kernel.path, kernel.line, kernel.name)
+            for launch in project.launches
+            if launch.module.path not in project.tests and launch.module.path not in project.demonstrations
+            for kernel in launch.kernels
+        }
+    ran = {(Path(one.kernel.path), one.kernel.name) for one in account.kernels}
+    missed = sorted((path, line, name) for path, line, name in launched if (path, name) not in ran)
+    for path, line, name in missed[:KERNELS_SHOWN]:
+        yield f"`{name}` ({place(path.as_posix(), line, cwd)})"
+    if len(missed) > KERNELS_SHOWN:
+        yield f"and {len(missed) - KERNELS_SHOWN:,} more"
+    if missed:
+        yield f"{len(missed):,} of {counted(len(launched), 'launched kernel')}: of these the run says nothing"
 
 
 def tell_stops(account: Account, cwd: Path) -> Iterator[str]:

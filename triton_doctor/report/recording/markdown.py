@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.markup import escape_markdown, table_lines
-from triton_doctor.report.recording.dry import tell_files, tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.dry import (
+    tell_files,
+    tell_guesses,
+    tell_never_reached,
+    tell_pretended,
+    tell_rounds,
+    tell_stops,
+)
 from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
@@ -54,6 +61,7 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("steps", (line.strip() for line in tell_steps(account.steps)))
     blocks += _list("guessed, for want of data", tell_guesses(account, cwd))
     blocks += _list("stopped, for want of data", tell_stops(account, cwd))
+    blocks += _list("launched by the project, and never reached", tell_never_reached(account, cwd))
     blocks += _list("files and connections", tell_files(account))
     blocks += _list("pretended", tell_pretended(account))
     blocks += _list(

@@ -6,7 +6,14 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
-from triton_doctor.report.recording.dry import tell_files, tell_guesses, tell_pretended, tell_rounds, tell_stops
+from triton_doctor.report.recording.dry import (
+    tell_files,
+    tell_guesses,
+    tell_never_reached,
+    tell_pretended,
+    tell_rounds,
+    tell_stops,
+)
 from triton_doctor.report.recording.ranks import tell_ranks
 from triton_doctor.report.recording.steps import tell_steps
 from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
@@ -77,6 +84,7 @@ def render_text(
         ("steps", tell_steps(account.steps)),
         ("guessed, for want of data", list(tell_guesses(account, cwd))),
         ("stopped, for want of data", list(tell_stops(account, cwd))),
+        ("launched by the project, and never reached", list(tell_never_reached(account, cwd))),
         ("files and connections", list(tell_files(account))),
         ("pretended", list(tell_pretended(account))),
         ("torch.compile", list(tell_torch_compile(account, cwd))),

@@ -87,9 +87,12 @@ def first_guess() -> str | None:
 
 
 @contextlib.contextmanager
-def record_from_start() -> Iterator[Recording]:
-    """Record inside the dry run that goes on as if no kernel had been made before: with caches of its own."""
-    with _own_caches(), _record(None) as recording:
+def record_from_start(*, warns: bool = True) -> Iterator[Recording]:
+    """Record inside the dry run that goes on as if no kernel had been made before: with caches of its own.
+
+    `warns` of kernels that no launch reached because tensors are fakes, for which all modules are read.
+    """
+    with _own_caches(), _record(None, warns=warns) as recording:
         yield recording
 
 
@@ -156,10 +159,11 @@ def _own_caches() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _record(path: str | Path | None) -> Iterator[Recording]:
+def _record(path: str | Path | None, *, warns: bool = True) -> Iterator[Recording]:
     from triton_doctor.runtime.dry.triton_stub import report_kernels_kept_back
     from triton_doctor.runtime.watch import record
 
     with record(path) as recording:
         yield recording
-        report_kernels_kept_back()
+        if warns:
+            report_kernels_kept_back()

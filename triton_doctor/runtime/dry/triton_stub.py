@@ -237,11 +237,14 @@ def report_kernels_kept_back() -> None:
     """Warn of kernels that were not launched, where their module asks whether a tensor is fake, as all are here."""
     launched = {(kernel.name, kernel.path) for kernel in hooks.launches_so_far()}
     for name, module in list(sys.modules.items()):
+        # First: most modules are torch's, and a sweep asks at each of its points.
+        if name.partition(".")[0] in NOT_THE_USERS:
+            continue
         held = {
             id(value): value for value in list(getattr(module, "__dict__", {}).values()) if type(value) is JITFunction
         }
         idle = [fn for fn in held.values() if (fn.__name__, fn.fn.__code__.co_filename) not in launched]
-        if not idle or name.partition(".")[0] in NOT_THE_USERS:
+        if not idle:
             continue
         # The main module has no file any more where the interpreter ends.
         path = getattr(module, "__file__", None) or idle[0].fn.__code__.co_filename
@@ -253,14 +256,15 @@ def report_kernels_kept_back() -> None:
             hooks.emit(WarningEvent(kind="eager", message=message, at_ns=time.time_ns()))
 
 
-def find_questions_for_fakes(source: str) -> set[int]:
+@functools.lru_cache(maxsize=64)
+def find_questions_for_fakes(source: str) -> frozenset[int]:
     """Return the lines of tests that a fake tensor and one on a GPU answer differently."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
-        return set()
+        return frozenset()
     tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
-    return {test.lineno for test in tests for each in ast.walk(test) if _asks_for_fakes(each)}
+    return frozenset(test.lineno for test in tests for each in ast.walk(test) if _asks_for_fakes(each))
 
 
 def _asks_for_fakes(node: ast.AST) -> bool:

@@ -146,3 +146,13 @@ def test_formula_agrees_with_what_made_the_values_on_points_that_nobody_saw(trut
     for _ in range(300):
         sizes = {"batch": chance.randint(1, 8), "length": chance.randint(1, 4096)}
         assert formula is None or formula.evaluate(sizes) == truth.evaluate(sizes), (str(formula), str(truth), sizes)
+
+
+def test_deciding_points_keep_to_a_list_of_sizes():
+    dimensions = read_dimensions({"length": list(range(64, 4096, 64))})
+    samples = Samples(dimensions=dimensions, values={(each,): each // 64 for each in (64, 128, 320, 640, 1024, 4032)})
+    formulas = find_formulas(samples)
+
+    assert "cdiv(length, 64)" in map(str, formulas)
+    assert find_difference(formulas, samples) is None
+    assert str(choose_formula(formulas, samples)) == "length // 64"

@@ -191,7 +191,8 @@ def _candidates(formulas: Sequence[Formula], samples: Samples) -> Iterator[Point
                     between = dimension.between(low[position], high[position])
                     if between is not None:
                         yield (*low[:position], between, *low[position + 1 :])
-                        yield (*low[:position], high[position] - 1, *low[position + 1 :])
+                        if dimension.is_range:
+                            yield (*low[:position], high[position] - 1, *low[position + 1 :])
     for limit in {constant for formula in formulas for constant in _limits(formula)}:
         yield from _near(limit, samples, chance)
     for _ in range(DRAWS):

@@ -14,7 +14,7 @@ from triton_doctor.runtime.recording import Recording
 from triton_doctor.runtime.sweep_event import SweepEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from triton_doctor.runtime.dry.sweep.attribution import Attribution
@@ -36,7 +36,7 @@ def summarize(
     """All that was observed, as one. What is beyond the ends is in `attribution` alone; `found` came from a search."""
     names = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
     kernels = tuple(_kernel(name, dimensions, observations, attribution) for name in names)
-    recording = _merge(observations, header)
+    recording = merge_observations(observations.values(), header)
     *events, end = recording.events
     recording.events = [
         *events,
@@ -120,13 +120,13 @@ def _event(moved: Moved, kernel: SweptKernel, at_ns: int) -> SweepEvent:
     )
 
 
-def _merge(observations: Mapping[Point, Observation], header: Header) -> Recording:
+def merge_observations(observations: Iterable[Observation], header: Header) -> Recording:
     """One recording of all points, as of one process that went through them: each key is made once."""
     events: list[Event] = []
     known: set[object] = set()
     launches: defaultdict[KernelName, int] = defaultdict(int)
     at_ns = header.started_at_ns
-    for seen in observations.values():
+    for seen in observations:
         for event in seen.events:
             at_ns = max(at_ns, event.at_ns)
             match event:

@@ -91,6 +91,11 @@ def leading_axes(function: Function, name: str) -> tuple[str, ...]:
     return tuple(names[at] for at in range(len(names)))
 
 
+def axes_read(function: Function, name: str) -> Mapping[int, str]:
+    """Return the names that the function gives to axes of the argument `name`, by position, also from the end."""
+    return _names_read(function).names.get(name, {})
+
+
 class _NamesRead(NamedTuple):
     """For each argument, the name of each axis that is read, and the numbers of axes that code implies."""
 

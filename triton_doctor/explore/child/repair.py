@@ -1,0 +1,468 @@
+"""What an exception teaches: from the failing statement, evaluated in its live frame, to changed calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from triton_doctor.explore.child.changes import Changes
+from triton_doctor.explore.child.frames import UNKNOWN, Frame, Tracker, frames_of
+from triton_doctor.explore.child.solver import Solver, shape_subject, tests_around
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from triton_doctor.explore.child.calling import Seen
+    from triton_doctor.explore.child.guesses import Guesser
+    from triton_doctor.explore.child.state import State
+    from triton_doctor.explore.child.target import Target
+
+# Numbers of a message that are compared with sizes.
+MOST_NUMBERS = 8
+FEW = 3
+NUMBER = re.compile(r"(?<![\w.])(\d+)(?![\w.]*[a-zA-Z])|(?<=\dx)(\d+)\b|\b(\d+)(?=x\d)")
+AXIS_METHODS = frozenset(
+    "transpose permute sum mean unsqueeze squeeze chunk split softmax cumsum movedim size stride flatten amax".split()
+)
+# Messages that say which two sizes must be equal.
+PAIRS = (
+    re.compile(r"same reduction dim, but got \[\d+, (\d+)\] X \[(\d+), \d+\]"),
+    re.compile(r"cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)"),
+    re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)"),
+    re.compile(r"to have (\d+) channels, but got (\d+) channels"),
+    re.compile(
+        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), \d+\] but got: \[(\d+), \d+\]"
+    ),
+    re.compile(
+        r"Expected size for first two dimensions of batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]"
+    ),
+)
+TENSOR_METHODS = frozenset(dir(torch.Tensor)) - frozenset(dir(object))
+DTYPES_IN_MESSAGE = re.compile(r"dtype|scalar type|Half|BFloat16|tensors used as indices|Expected tensor for argument")
+
+
+def repair(target: Target, seen: Seen, guesser: Guesser) -> list[State]:
+    """Return the calls that may get further than `seen`, which raised, the likeliest first."""
+    return Repair(target, seen, guesser).states()
+
+
+class Repair:
+    """One exception and where it was raised."""
+
+    def __init__(self, target: Target, seen: Seen, guesser: Guesser) -> None:
+        assert seen.error is not None
+        self.error, self.text = seen.error, " ".join(str(seen.error).split())
+        self.state, self.built = seen.built.state, seen.built
+        self.changes = Changes(self.state, guesser)
+        self.tracker = Tracker(target, seen.built)
+        self.solver = Solver(self.changes, self.tracker, guesser.notes.is_inside)
+        self.frames = frames_of(seen.traceback, guesser.notes.is_inside)
+
+    def states(self) -> list[State]:
+        """Return the changed calls."""
+        self._gradient()
+        if not self.frames:
+            self._arguments()
+            self._numbers(None)
+            return self.changes.states
+        frame = self.frames[-1]
+        match self.error:
+            case AssertionError():
+                self._conditions(frame)
+            case IndexError():
+                self._index(frame)
+            case AttributeError():
+                self._attribute(frame)
+            case TypeError():
+                self._type(frame)
+            case KeyError():
+                self._key(frame)
+            case ZeroDivisionError():
+                self._zero(frame)
+            case _:
+                pass
+        self._conditions(frame)
+        self._unpack(frame)
+        self._enum(frame)
+        self._ranks_in_message(frame)
+        self._view(frame)
+        self._dtypes(frame)
+        self._scalars(frame)
+        self._numbers(frame)
+        self._data_dependent(frame)
+        if len(self.changes.states) < FEW:
+            self._other_kinds(frame)
+        return self.changes.states
+
+    # What the statement says
+
+    def _conditions(self, frame: Frame) -> None:
+        """An `assert`, or an `if` around a `raise`."""
+        statements = frame.statements
+        last = statements[-1] if statements else None
+        if isinstance(last, ast.Assert) and isinstance(self.error, AssertionError):
+            if not self.changes.states:
+                self.solver.solve(last.test, True, frame)
+        elif isinstance(last, ast.Raise) and not self.changes.states:
+            for test, is_in_body in tests_around(frame):
+                self.solver.solve(test.test, not is_in_body, frame)
+            if not tests_around(frame) and frame.function is not None:
+                # A `raise` at the end, after tests that return.
+                for earlier in frame.function.body:  # type: ignore[attr-defined]
+                    if isinstance(earlier, ast.If) and (earlier.end_lineno or 0) < frame.line:
+                        self.solver.solve(earlier.test, True, frame)
+
+    def _unpack(self, frame: Frame) -> None:
+        """`batch, length = x.shape` with another rank."""
+        if "unpack" not in self.text:
+            return
+        numbers = re.search(r"expected (?:at least )?(\d+)", self.text)
+        wanted = int(numbers.group(1)) if numbers else 0
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.Assign):
+                before = len(self.changes.states)
+                for inner in ast.walk(node.value):
+                    subject = shape_subject(inner)
+                    path = None if subject is None else self.tracker.path_of(subject, frame)
+                    if path is not None and path in self.state.specs and wanted:
+                        offset = _start_of_slice(node.value)
+                        value = frame.evaluate(subject) if subject is not None else UNKNOWN
+                        rank = len(self.state.specs[path].axes)
+                        missing = rank - value.dim() if isinstance(value, torch.Tensor) else 0
+                        self.changes.set_rank(path, wanted + offset + missing)
+                value = frame.evaluate(node.value)
+                path = self.tracker.path_of(node.value, frame)
+                if len(self.changes.states) == before and path in self.state.specs and path is not None:
+                    spec = self.state.specs[path]
+                    if isinstance(value, torch.Tensor | list | tuple) and spec.axes:
+                        self.changes.set_size(spec.axes[0], wanted)
+                    self.changes.make(path, "tensor", "list")
+
+    def _index(self, frame: Frame) -> None:
+        """An axis that a tensor does not have."""
+        for node in ast.walk(frame.statement):
+            match node:
+                case ast.Subscript(value=ast.Attribute(value=subject, attr="shape"), slice=index):
+                    self._need_axes(subject, [index], frame)
+                case ast.Call(func=ast.Attribute(value=subject, attr=method), args=args) if method in AXIS_METHODS:
+                    named = [each.value for each in node.keywords if each.arg == "dim"]
+                    self._need_axes(subject, [*args, *named], frame)
+                case ast.Subscript(value=subject, slice=ast.Tuple(elts=indices)):
+                    value = frame.evaluate(subject)
+                    if isinstance(value, torch.Tensor) and value.dim() < len(indices):
+                        self._add_rank(subject, len(indices), frame)
+                case ast.Subscript(value=subject, slice=index) if (
+                    "list index" in self.text or "tuple index" in self.text
+                ):
+                    place = frame.evaluate(index)
+                    path = self.tracker.path_of(subject, frame)
+                    if path is not None and type(place) is int and place >= 0:
+                        self._lengthen(path, place + 1)
+                case _:
+                    pass
+        limits = re.search(r"expected to be in range of \[-(\d+), \d+\]", self.text)
+        if limits and not self.changes.states:
+            for node, value in self._tensors_in(frame):
+                if value.dim() == int(limits.group(1)):
+                    self._add_rank(node, value.dim() + 1, frame)
+
+    def _need_axes(self, subject: ast.expr, indices: list[ast.expr], frame: Frame) -> None:
+        places = [index for index in map(frame.evaluate, indices) if type(index) is int]
+        needed = max((index + 1 if index >= 0 else -index for index in places), default=0)
+        value = frame.evaluate(subject)
+        if isinstance(value, torch.Tensor) and value.dim() < needed <= 6:
+            self._add_rank(subject, needed, frame)
+
+    def _add_rank(self, subject: ast.expr, needed: int, frame: Frame) -> None:
+        """Have the argument that `subject` was made of have as many further axes as `subject` lacks."""
+        value, path = frame.evaluate(subject), self.tracker.path_of(subject, frame)
+        spec = self.state.specs.get(path or "")
+        if spec is not None and isinstance(value, torch.Tensor):
+            self.changes.set_rank(path, len(spec.axes) + needed - value.dim())
+
+    def _lengthen(self, path: str, items: int) -> None:
+        spec = self.state.specs.get(path)
+        if spec is not None and spec.kind == "list" and spec.axes:
+            self.changes.set_size(spec.axes[0], items)
+
+    def _attribute(self, frame: Frame) -> None:
+        """`x.shape` of what is no tensor, `cfg.heads` of what is no config."""
+        found = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", self.text)
+        if not found:
+            return
+        kind, name = found.groups()
+        for node in ast.walk(frame.statement):
+            if not isinstance(node, ast.Attribute) or node.attr != name:
+                continue
+            value, path = frame.evaluate(node.value), self.tracker.path_of(node.value, frame)
+            if type(value).__name__ != kind.rpartition(".")[2] or path is None:
+                continue
+            is_tensor = name in TENSOR_METHODS
+            if isinstance(value, torch.Tensor):
+                self._object_with(path, name, frame)
+                self.changes.make(path, "config", "int", "none")
+            elif is_tensor:
+                self.changes.make(path, "tensor")
+            else:
+                self._object_with(path, name, frame)
+                self.changes.make(path, "config", "tensor")
+
+    def _object_with(self, path: str, name: str, frame: Frame) -> None:
+        """An object of a class of the project that has the attribute `name`."""
+        for cls in self.changes.guesser.classes_with(name, frame.frame.f_globals):
+            self.changes.make_object(path, cls)
+
+    def _type(self, frame: Frame) -> None:
+        """Something of another kind than was needed."""
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.BinOp):
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    value = frame.evaluate(other)
+                    if frame.evaluate(one) is None and isinstance(value, torch.Tensor):
+                        self.changes.make_like(self.tracker.path_of(one, frame), value)
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+                continue
+            value, path = frame.evaluate(node), self.tracker.path_of(node, frame)
+            if path not in self.state.specs or path is None:
+                continue
+            if value is None:
+                is_called = any(isinstance(each, ast.Call) and each.func is node for each in ast.walk(frame.statement))
+                self.changes.make(path, *(["callable"] if is_called else []), "int", "tensor")
+            elif isinstance(value, torch.Tensor):
+                if re.search("callable", self.text):
+                    self.changes.make(path, "callable")
+                elif re.search("int|float|bool|positional", self.text):
+                    self.changes.make(path, "int", "float")
+                elif "not iterable" in self.text or "0-d" in self.text:
+                    self.changes.make(path, "list")
+                elif "must be str" in self.text or "type str" in self.text:
+                    self.changes.make(path, "str")
+            elif isinstance(value, int | float) and re.search(
+                r"Tensor|iterable|subscriptable|len\(\)|tuple", self.text
+            ):
+                self.changes.make(path, "tensor", "list")
+            elif isinstance(value, list | tuple) and re.search("Tensor|not str", self.text):
+                self.changes.make(path, "config" if "not str" in self.text else "tensor")
+            elif isinstance(value, str | bool) and re.search("Tensor|unsupported operand", self.text):
+                self.changes.make(path, "int", "tensor")
+        self._arguments()
+
+    def _key(self, frame: Frame) -> None:
+        """A key that a table does not have: one that it has."""
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.Subscript):
+                table = frame.evaluate(node.value)
+                if isinstance(table, dict):
+                    for key in list(table)[:6]:
+                        self.solver.set_value(node.slice, frame.evaluate(node.slice), key, frame)
+
+    def _enum(self, frame: Frame) -> None:
+        """`Kind(4)`, where 4 is no value of the enumeration."""
+        if "is not a valid" not in self.text:
+            return
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.Call) and node.args:
+                cls = frame.evaluate(node.func)
+                path = self.tracker.path_of(node.args[0], frame)
+                for member in getattr(cls, "__members__", {}).values():
+                    self.changes.set_value(path, member.value)
+
+    def _zero(self, frame: Frame) -> None:
+        """A divisor that came out as zero: larger sizes."""
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
+                self.solver.solve(ast.Compare(node.right, [ast.Gt()], [ast.Constant(value=0)]), True, frame)
+
+    # What the message says
+
+    def _ranks_in_message(self, frame: Frame) -> None:
+        ranks = re.findall(r"\b(\d)\s*-?(?:D\b|d\b|dim)|rank (\d)|[Ee]xpected (\d) dim", self.text)
+        if not ranks and "number of dimensions" not in self.text:
+            return
+        numbers = [int(next(filter(None, groups))) for groups in ranks][:2]
+        for node, _ in self._tensors_in(frame):
+            for rank in numbers:
+                self.changes.set_rank(self.tracker.path_of(node, frame), rank)
+
+    def _view(self, frame: Frame) -> None:
+        """`x.view(b, t, h, d)` where the last axis of x is not h*d."""
+        if not re.search(r"is invalid for input of size|size of tensor|shape '", self.text):
+            return
+        for node in ast.walk(frame.statement):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            value = frame.evaluate(node.func.value)
+            if node.func.attr not in ("view", "reshape", "unflatten", "expand") or not isinstance(value, torch.Tensor):
+                continue
+            wanted = [frame.evaluate(each) for each in node.args]
+            if len(wanted) == 1 and isinstance(wanted[0], tuple | list | torch.Size):
+                wanted = list(wanted[0])
+            path = self.tracker.path_of(node.func.value, frame)
+            self._reshape(path, list(value.shape), wanted)
+            self._like_others(path)
+
+    def _like_others(self, path: str | None) -> None:
+        """Let a tensor have the axes of another one of its rank."""
+        spec = self.state.specs.get(path or "")
+        for other in list(self.state.specs.values()) if spec is not None else ():
+            is_alike = other.kind == "tensor" and spec is not None and len(other.axes) == len(spec.axes)
+            if path is not None and spec is not None and is_alike and other.axes != spec.axes:
+                self.changes.set_axes(path, other.axes, {})
+
+    def _reshape(self, path: str | None, shape: list[int], wanted: list[Any]) -> None:
+        """Let a size of `shape` be the product of what it is taken apart to."""
+        while shape and wanted and shape[0] == wanted[0]:
+            shape, wanted = shape[1:], wanted[1:]
+        while shape and wanted and shape[-1] == wanted[-1]:
+            shape, wanted = shape[:-1], wanted[:-1]
+        if shape and len(wanted) == 2 and wanted[0] == -1:
+            # Rows of so many elements: the last axis has as many.
+            for symbol in self.state.symbols_of(shape[-1]):
+                for other in self.state.symbols_of(wanted[1]):
+                    self.solver.tie(symbol, other, self.text[:80])
+            return
+        if len(shape) != 1 or len(wanted) < 2 or not all(type(each) is int for each in wanted):
+            return
+        factors = tuple(next(iter(self.state.symbols_of(each)), each) for each in wanted if each != -1)
+        if -1 in wanted:
+            factors = (*factors, 4)
+        for symbol in self.state.symbols_of(shape[0]):
+            self.changes.set_product(symbol, factors)
+
+    def _dtypes(self, frame: Frame) -> None:
+        if not DTYPES_IN_MESSAGE.search(self.text):
+            return
+        if re.search("indices|index|Long|Int", self.text):
+            for node, _ in self._tensors_in(frame):
+                path = self.tracker.path_of(node, frame)
+                if path in self.state.specs and path is not None and self.state.specs[path].dtype != "int64":
+                    self.changes.set_dtype(path, torch.int64)
+        self.changes.set_all_dtypes("bfloat16", "float16", "float32")
+
+    def _scalars(self, frame: Frame) -> None:
+        """A tensor that is asked for its only value."""
+        if not ("scalar" in self.text and "item" in self.text) and "Boolean value of Tensor" not in self.text:
+            return
+        for node, _ in self._tensors_in(frame):
+            path = self.tracker.path_of(node, frame)
+            self.changes.make(path, "bool" if "Boolean" in self.text else "int")
+            self.changes.set_rank(path, 0)
+
+    def _numbers(self, frame: Frame | None) -> None:
+        """Two sizes in a message are equal, or one is what the other must be."""
+        if re.search(r"unpack|out of range|dimension specified|missing|is not a valid", self.text):
+            return
+        for pattern in PAIRS:
+            for sizes in pattern.findall(self.text):
+                for one, other in zip(sizes[::2], sizes[1::2], strict=True):
+                    self._equal_sizes(int(one), int(other))
+        if self.changes.states:
+            return
+        found = [int(next(filter(None, groups))) for groups in NUMBER.findall(self.text)]
+        numbers = [(number, self.state.symbols_of(number)) for number in dict.fromkeys(found)][:MOST_NUMBERS]
+        known = [(number, symbols) for number, symbols in numbers if symbols]
+        for index, (_, symbols) in enumerate(known):
+            for _, others in known[index + 1 :]:
+                for one in symbols[:FEW]:
+                    for other in others[:FEW]:
+                        self.solver.tie(one, other, self.text[:80])
+        for number, symbols in numbers:
+            if not symbols and number > 1:
+                for size, others in known[:FEW]:
+                    for symbol in others[:2]:
+                        self._relate(symbol, size, number)
+
+    def _equal_sizes(self, one: int, other: int) -> None:
+        """Two sizes must be the same: tie their symbols, or give the one what the other is."""
+        symbols, others = self.state.symbols_of(one), self.state.symbols_of(other)
+        for symbol in symbols if one != other else ():
+            for each in others:
+                self.solver.tie(symbol, each, self.text[:80])
+        for known, size, needed in ((symbols, one, other), (others, other, one)):
+            for symbol in known if not (symbols and others) and one != other else ():
+                self._relate(symbol, size, needed)
+
+    def _relate(self, symbol: str, size: int, number: int) -> None:
+        """Let `symbol` be `number`, as a product of other symbols where it is one."""
+        symbols = [each for each in self.state.free if self.state.size(each) > 1 and each != symbol]
+        for index, one in enumerate(symbols):
+            for other in symbols[index:]:
+                if self.state.size(one) * self.state.size(other) == number:
+                    self.changes.set_product(symbol, (one, other))
+                elif number % size == 0 and self.state.size(one) * size == number:
+                    break
+        for one in symbols:
+            factor, rest = divmod(number, self.state.size(one))
+            if not rest and 1 < factor <= 8:
+                self.changes.set_product(symbol, (one, factor))
+        self.changes.set_size(symbol, number)
+
+    def _gradient(self) -> None:
+        """A backward that gives a gradient of another shape than the argument has."""
+        found = re.search(r"invalid gradient at index (\d+) - got \[([^\]]*)\]", self.text)
+        if not found:
+            return
+        rank = len([size for size in found.group(2).split(",") if size.strip()])
+        tensors = [path for path, spec in self.state.specs.items() if spec.kind == "tensor"]
+        called = [path for path in self.state.specs if "." not in path]
+        index = int(found.group(1))
+        for path in (*called[index : index + 1], *tensors):
+            self.changes.set_rank(path, rank)
+
+    def _arguments(self) -> None:
+        """A call that does not fit its parameters: save_for_backward of an int, arguments of the wrong name."""
+        found = re.search(r"can only save variables, but argument \d+ is of type (\w+)", self.text)
+        if found:
+            for path, spec in self.state.specs.items():
+                if spec.kind in (found.group(1), "none"):
+                    self.changes.make(path, "tensor")
+
+    def _data_dependent(self, frame: Frame) -> None:
+        """Nothing but sizes is left to change where a call takes too long, or too much memory."""
+        if isinstance(self.error, MemoryError) or type(self.error).__name__ == "CallTooLongError":
+            for symbol in sorted(self.state.free, key=self.state.size)[-FEW:]:
+                self.changes.set_size(symbol, max(1, self.state.size(symbol) // 8))
+
+    def _other_kinds(self, frame: Frame) -> None:
+        """The tensors of the failing line with another rank; what is None as a tensor."""
+        for node in ast.walk(frame.statement):
+            if not isinstance(node, ast.Name):
+                continue
+            path = self.tracker.path_of(node, frame)
+            spec = self.state.specs.get(path or "")
+            if path is None or spec is None:
+                continue
+            if spec.kind == "tensor":
+                for rank in (len(spec.axes) + 1, len(spec.axes) - 1):
+                    if 1 <= rank <= 5:
+                        self.changes.set_rank(path, rank)
+            elif spec.kind in ("none", "default", "int", "float", "bool"):
+                self.changes.make(path, "tensor")
+
+    def _tensors_in(self, frame: Frame) -> Iterator[tuple[ast.expr, Any]]:
+        """The names and attributes of the failing statement that are tensors."""
+        for node in ast.walk(frame.statement):
+            if isinstance(node, ast.Name | ast.Attribute):
+                value = frame.evaluate(node)
+                if isinstance(value, torch.Tensor):
+                    yield node, value
+
+
+def where_of(seen: Seen, is_inside: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:
+    """Return the lines of the project that the error of `seen` went through, the innermost last."""
+    return tuple((frame.path, frame.line) for frame in frames_of(seen.traceback, is_inside))
+
+
+def _start_of_slice(node: ast.expr) -> int:
+    """2 of `x.shape[2:]`, else 0."""
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Slice)
+        and isinstance(node.slice.lower, ast.Constant)
+    ):
+        start = node.slice.lower.value
+        return start if type(start) is int and start > 0 else 0
+    return 0

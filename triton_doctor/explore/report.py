@@ -1,0 +1,300 @@
+"""What a sweep of a project says, as text and JSON: the summary first, each kernel, then what was not reached."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from triton_doctor.explore.axes import spell_places
+from triton_doctor.explore.findings import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from triton_doctor.explore.entries import Found
+    from triton_doctor.explore.findings import KernelFindings, SeenMove, SweptPart
+    from triton_doctor.explore.model import Entry, Outcome
+
+NO_ALL_CLEAR = (
+    "Only what is listed was run, with arguments that were made up: of all else, and of other arguments, this says "
+    "nothing."
+)
+_LAUNCHED = frozenset({"complete", "partial"})
+_SHOWN_PARTS = ("constexpr", "autotune key")
+_GROWTHS = {
+    "unbounded": "each value is a new one",
+    "log2": "a new one at each power of two",
+    "bounded": "{} values at most were seen",
+    "unknown": "{} values were seen",
+}
+_MOST_LEFT_OUT, _MOST_WIDE = 10, 120
+# The indent of Python text, which may be broken anywhere.
+_CALL = "      "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The report of a sweep of `findings`; `isolation` says how the code was confined."""
+
+    findings: Findings
+    isolation: str
+
+    def to_text(self, width: int) -> str:
+        """Return the report for a terminal of `width` columns, with a line break at its end."""
+        return "\n".join(_ReportText(self, min(width, _MOST_WIDE)).lines()) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as values of JSON."""
+        findings, found = self.findings, self.findings.found
+        reached, launched = findings.reached
+        return {
+            "summary": {
+                "launched_kernels": launched,
+                "reached_kernels": reached,
+                "entries": len(findings.outcomes),
+                "entries_that_launch": sum(one.status in _LAUNCHED for one in findings.outcomes),
+                "isolation": self.isolation,
+                "is_whole": found.is_whole,
+            },
+            "kernels": [_kernel_object(kernel) for kernel in findings.kernels],
+            "not_reached": list(findings.missed),
+            "entries": [
+                {
+                    "entry": one.entry,
+                    **_place_of(_entry_of(found, one.entry)),
+                    "status": one.status,
+                    "error": one.error,
+                    "where": one.where,
+                    "help": one.help,
+                    "stand_ins": list(one.stand_ins),
+                    "refused": list(one.refused),
+                    "cpu_s": round(one.cpu_s, 3),
+                }
+                for one in findings.outcomes
+            ],
+            "left_out": [
+                {"path": one.path, "line": one.line, "name": one.name, "reason": one.reason} for one in found.left_out
+            ],
+        }
+
+    @property
+    def recording(self) -> Iterator[str]:
+        """The lines of a recording for `check --recording`."""
+        return self.findings.recording()
+
+
+def report(found: Found, outcomes: Sequence[Outcome], *, isolation: str) -> Report:
+    """Return the report of the `outcomes` of the entries of `found`."""
+    return Report(findings=Findings(found, outcomes), isolation=isolation)
+
+
+class _ReportText:
+    """Writes a report in lines of `width` columns."""
+
+    def __init__(self, of: Report, width: int) -> None:
+        self._findings, self._isolation, self._width = of.findings, of.isolation, width
+        self._found = of.findings.found
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines."""
+        yield from self._summary()
+        for kernel in self._findings.kernels:
+            yield ""
+            yield from self._kernel(kernel)
+        yield from self._not_reached()
+        yield from self._left_out()
+        yield ""
+        yield from self._wrap("", self._surroundings())
+        yield from self._wrap("", NO_ALL_CLEAR)
+
+    def _summary(self) -> Iterator[str]:
+        findings = self._findings
+        reached, launched = findings.reached
+        launching = sum(one.status in _LAUNCHED for one in findings.outcomes)
+        yield from self._wrap(
+            "", f"{reached} of {launched} launched kernels reached, by {launching} of {len(findings.outcomes)} entries"
+        )
+        parts = [part for kernel in findings.kernels for part in kernel.parts if part.kind in _SHOWN_PARTS]
+        roles = Counter(part.judged.role for part in parts if part.sightings)
+        yield from self._wrap(
+            "",
+            f"Of {len(parts)} constexprs and tuning keys, {roles['data']} follow the data, {roles['model']} the model, "
+            f"{roles['unknown']} something that may be either, and {len(parts) - roles.total()} never moved",
+        )
+
+    def _kernel(self, kernel: KernelFindings) -> Iterator[str]:
+        by = ", ".join(f"`{entry.partition(':')[2]}`" for entry in kernel.entries[:3])
+        more = f" and {len(kernel.entries) - 3} more" if len(kernel.entries) > 3 else ""
+        yield from self._wrap("", f"{kernel.name} ({kernel.path}:{kernel.line}), launched by {by}{more}")
+        parts = [part for part in kernel.parts if part.kind in _SHOWN_PARTS]
+        shown = dict[str, None]()
+        for part in parts:
+            if part.sightings:
+                yield from self._part(part)
+                shown[_call_text(part.sightings[0], self._found)] = None
+        still = [f"`{part.name}`" for part in parts if not part.sightings]
+        if still:
+            yield from self._wrap("  ", f"never moved: {', '.join(still)}")
+        for text in shown:
+            yield from self._wrap("  ", f"call: {text}", _CALL)
+
+    def _part(self, part: SweptPart) -> Iterator[str]:
+        first = part.sightings[0]
+        name = f"`{part.name}`" if part.kind == "constexpr" else f"tuning key `{part.name}`"
+        formula = first.move.formula
+        if part.judged.role == "unknown":
+            says = f"{name} varies with {first.origin} (is it fixed?)"
+        elif formula:
+            where = " and ".join(
+                f"{axis.name} = {spell_places(axis.places, first.call.arguments)}" for axis in first.axes
+            )
+            says = f"{name} = {formula}, {where}"
+        else:
+            says = f"{name} follows {first.origin}"
+        yield from self._wrap("  ", f"{says} in `{_signature(first, self._found)}`", "    ")
+        growth = "" if part.judged.role == "model" else f"; {_GROWTHS[part.growth].format(part.values)}"
+        role = {"data": "data", "model": "fixed by the model", "unknown": "data or model"}[part.judged.role]
+        named = "" if part.judged.is_certain or part.judged.role == "unknown" else ", by name or position only"
+        yield from self._wrap("    ", f"{role}{named}: it {part.judged.why}{growth}", "    ")
+
+    def _not_reached(self) -> Iterator[str]:
+        missed = self._findings.missed
+        if missed:
+            yield from ("", f"Kernels that no entry reached ({len(missed)})")
+            yield from (line for key in missed for line in self._wrap("  ", key, "    "))
+        failed = [one for one in self._findings.outcomes if one.status not in _LAUNCHED]
+        if failed:
+            yield from ("", f"Entries that reached no launch ({len(failed)})")
+        for outcome in failed:
+            entry = _entry_of(self._found, outcome.entry)
+            place = f"{entry.path}:{entry.name}" if entry is not None else outcome.entry
+            error = f": {outcome.error.splitlines()[0]}" if outcome.error else ""
+            where = f" ({outcome.where})" if outcome.where else ""
+            yield from self._wrap("  ", f"{place}: {outcome.status}{error}{where}", "    ")
+            help_ = (
+                outcome.help or f"pass an example: --example {place}=tests/test_{entry.name.lower()}.py"
+                if entry
+                else ""
+            )
+            if help_:
+                yield from self._wrap("    ", help_, "    ")
+        partial = [one for one in self._findings.outcomes if one.status == "partial"]
+        if partial:
+            yield from ("", f"Entries that launched and then raised ({len(partial)}): nothing after that was seen")
+        for outcome in partial:
+            error = (outcome.error.splitlines() or [""])[0]
+            yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}", "    ")
+
+    def _left_out(self) -> Iterator[str]:
+        left = self._found.left_out
+        if left:
+            yield from ("", f"Left out ({len(left)}): name one to sweep it all the same, FILE:NAME")
+        for reason, group in groupby(sorted(left, key=lambda one: one.reason), key=lambda one: one.reason):
+            names = [f"{one.path}:{one.name}" for one in group]
+            more = f", and {len(names) - _MOST_LEFT_OUT} more" if len(names) > _MOST_LEFT_OUT else ""
+            yield from self._wrap("  ", f"it {reason}: {', '.join(names[:_MOST_LEFT_OUT])}{more}", "    ")
+
+    def _surroundings(self) -> str:
+        missing = sorted({name for one in self._findings.outcomes for name in one.stand_ins})
+        refused = sorted({what for one in self._findings.outcomes for what in one.refused})
+        said = [f"Run dry; {self._isolation}." if self._isolation else "Run dry."]
+        if missing:
+            said.append(f"Missing, and stood in for: {', '.join(missing)}.")
+        if refused:
+            said.append(f"Refused: {', '.join(refused)}.")
+        return " ".join(said)
+
+    def _wrap(self, indent: str, text: str, further: str | None = None) -> Iterable[str]:
+        return textwrap.wrap(
+            text,
+            self._width,
+            initial_indent=indent,
+            subsequent_indent=indent if further is None else further,
+            break_long_words=further == _CALL,
+            break_on_hyphens=False,
+        )
+
+
+def _entry_of(found: Found, key: str) -> Entry | None:
+    return next((entry for entry in found.entries if entry.key == key), None)
+
+
+def _place_of(entry: Entry | None) -> dict[str, Any]:
+    if entry is None:
+        return {}
+    return {"path": entry.path, "line": entry.line, "name": entry.name, "kind": entry.kind}
+
+
+def _signature(sighting: SeenMove, found: Found) -> str:
+    """Return `attention(q, k, v)`; of a module what its `forward` takes."""
+    names = dict.fromkeys(name.partition(".")[0] for name in sighting.call.arguments if not name.startswith("init."))
+    return f"{_called(sighting, found)}({', '.join(names)})"
+
+
+def _called(sighting: SeenMove, found: Found) -> str:
+    entry = _entry_of(found, sighting.entry)
+    name = sighting.entry.partition(":")[2]
+    return f"{name}.apply" if entry is not None and entry.kind == "autograd" else name
+
+
+def _call_text(sighting: SeenMove, found: Found) -> str:
+    """Return the call that was made up, as Python."""
+    made = [f"{name[5:]}={text}" for name, text in sighting.call.arguments.items() if name.startswith("init.")]
+    given = [f"{name}={text}" for name, text in sighting.call.arguments.items() if not name.startswith("init.")]
+    called = _called(sighting, found)
+    owner, _, method = called.rpartition(".")
+    if made and owner:
+        called = f"{owner}({', '.join(made)}).{method}"
+    elif made:
+        called = f"{called}({', '.join(made)})"
+    return f"{called}({', '.join(given)})"
+
+
+def _kernel_object(kernel: KernelFindings) -> dict[str, Any]:
+    return {
+        "path": kernel.path,
+        "line": kernel.line,
+        "name": kernel.name,
+        "entries": list(kernel.entries),
+        "is_covered": kernel.is_covered,
+        "parts": [_part_object(part) for part in kernel.parts],
+    }
+
+
+def _part_object(part: SweptPart) -> dict[str, Any]:
+    return {
+        "part": part.kind,
+        "name": part.name,
+        "role": part.judged.role,
+        "provenance": part.judged.provenance,
+        "is_certain": part.judged.is_certain,
+        "why": part.judged.why,
+        "growth": part.growth if part.sightings else None,
+        "values": part.values,
+        "points": part.points,
+        "sightings": [
+            {
+                "entry": one.entry,
+                "role": one.judged.role,
+                "formula": one.move.formula,
+                "growth": one.move.growth,
+                "axes": [
+                    {
+                        "name": axis.name,
+                        "places": msgspec.to_builtins(axis.places),
+                        "sizes": one.move.sizes.get(axis.name),
+                    }
+                    for axis in one.axes
+                ],
+                "values": msgspec.to_builtins(one.move.values),
+                "arguments": one.call.arguments,
+                "driver": one.call.driver,
+            }
+            for one in part.sightings
+        ],
+    }
