@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.prewarm.variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
 
 # Their own kernels are no program's, and torch.compile's are not prewarmed.
 FRAMEWORKS = frozenset({"torch", "triton", "triton_doctor", "torchvision", "torchaudio"})
@@ -70,7 +71,8 @@ class CoverSearch:
                 reason = "no launch of it is read: code that is not followed launches it"
                 gaps.append(self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason))
             read = [
-                space._replace(path=self._show(space.path)) for space in read_spaces(self._project, kernel, launches)
+                space._replace(path=self._show(space.path))
+                for space in read_spaces(self._project, kernel, launches, self._is_reached)
             ]
             rows: dict[ParameterSpace, None] = {}
             missing: list[KernelVariant] = []
@@ -123,10 +125,15 @@ class CoverSearch:
             elif script := next((word for word in words[1:] if word.endswith(".py")), None):
                 yield from (path for path, whole in paths.items() if is_program(whole, script))
 
+    def _is_reached(self, function: Function) -> bool:
+        """Return whether the program can come to `function`; where its script is not known, to any."""
+        place = (function.path, function.qualname)
+        return not self._reached or any(place in one.functions for one in self._reached)
+
     def _counts(self, launch: LinkedLaunch) -> bool:
         """Return whether the program can come to `launch`."""
         if self._reached:
-            return any((launch.module.path, launch.function.qualname) in one.functions for one in self._reached)
+            return self._is_reached(launch.function)
         graph = interpreter_of(self._project).call_graph
         return not graph.is_no_program(launch.module, launch.function, launch.launch.arms)
 
