@@ -196,6 +196,20 @@ def answer(lengths: list[int]):
     assert told(found) == ["x given unaligned"]
 
 
+def test_view_that_is_passed_on_keeps_alignment_from_being_proved(tmp_path: Path) -> None:
+    functions = """\
+def answer(x):
+    scale[(1,)](x, x, 64, BLOCK=64, HAS_BIAS=True)
+
+
+def shifted(tokens):
+    answer(tokens[:, 1:].reshape(-1))
+"""
+    found = cover(tmp_path, functions, serve="import ops\n\nops.shifted(read())\n")
+
+    assert [(gap.reason.partition(" may")[0], gap.code) for gap in found.gaps] == [("`tokens[:, 1:]`", "TRD209")]
+
+
 def test_heuristic_is_computed_from_the_arguments_of_the_launch(tmp_path: Path) -> None:
     heuristic = '@triton.heuristics({"HAS_BIAS": lambda args: args["bias"] is not None})\n@triton.jit\n'
     functions = FULL.replace(", HAS_BIAS=bias is not None", "")
