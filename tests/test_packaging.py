@@ -20,6 +20,7 @@ from triton_doctor.rulebook import page_paths
 
 ROOT = Path(__file__).parent.parent
 SERVICES = "triton_doctor.runtime.launch.startup.services"
+MOST_BYTES = 2_000_000
 OFFLINE = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet"]
 # Without `site`, the only triton_doctor is that of the folder given, whatever this environment has installed.
 PROGRAM = """
@@ -108,19 +109,34 @@ def test_wheel_holds_the_package_and_the_pages(tmp_path: Path) -> None:
     }
 
 
-def test_sdist_holds_what_the_tests_need(sdist: Path) -> None:
+def test_sdist_holds_what_the_wheel_is_made_from(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
 
     pages = {f"rules/{path.name}" for path in page_paths().values()}
-    assert (
-        pages | {"pyproject.toml", "README.md", "LICENSE", "tests/test_packaging.py", "triton_doctor/py.typed"} <= names
-    )
+    assert pages | {"pyproject.toml", "README.md", "LICENSE", "hatch_build.py", "triton_doctor/py.typed"} <= names
     assert {name.partition("/")[0] for name in names} <= {
-        *("triton_doctor", "rules", "tests", "fixtures"),
-        *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
-        *("pyproject.toml", "PKG-INFO", ".gitignore", ".pre-commit-hooks.yaml"),
+        *("triton_doctor", "rules", "README.md", "CHANGELOG.md", "LICENSE"),
+        *("pyproject.toml", "hatch_build.py", "PKG-INFO", ".gitignore"),
     }
+
+
+def test_release_is_small_and_an_index_takes_it(tmp_path: Path) -> None:
+    addresses = {"PROJECT_REPOSITORY": "https://host.example/doctor", "PROJECT_DOCUMENTATION": "https://docs.example/"}
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT]
+    subprocess.run(build, env=os.environ | addresses, check=True, capture_output=True)
+    files = sorted(tmp_path.iterdir())
+
+    done = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True, check=False
+    )
+
+    assert [path.suffix for path in files] == [".whl", ".gz"]
+    assert all(path.stat().st_size < MOST_BYTES for path in files)
+    assert done.returncode == 0, done.stdout
+    with zipfile.ZipFile(files[0]) as wheel:
+        metadata = wheel.read(next(name for name in wheel.namelist() if name.endswith("METADATA"))).decode()
+    assert "Project-URL: Documentation, https://docs.example/\n" in metadata
 
 
 def test_oldest_dependencies_that_are_declared_do_the_same(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
-"""What the documents at the root show is what happens: sessions, paths, hooks, and the rule that the guide adds."""
+"""What the documents show, at the root and in docs/, is what happens: sessions, paths, hooks, the rule of the guide."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,7 @@ import pytest
 import typer
 import yaml
 
+from tests.rule_pages import example_and_fixed
 from triton_doctor.cli import app
 from triton_doctor.rulebook import page_paths
 from triton_doctor.settings import Settings
@@ -23,11 +27,15 @@ if TYPE_CHECKING:
     from tests.conftest import Outcome
 
 ROOT = Path(__file__).parent.parent
+SITE = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 DOCUMENTS = {
-    name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", *SITE)
 }
 SESSION = re.compile(r"^```\n\$ triton-doctor (?P<arguments>[^\n]+)\n(?P<printed>.*?)^```$", re.MULTILINE | re.DOTALL)
-SESSIONS = list(SESSION.finditer(DOCUMENTS["README.md"]))
+SESSIONS = {match[0]: match for text in DOCUMENTS.values() for match in SESSION.finditer(text)}.values()
+TITLE = re.compile(r'title="(?P<path>[^"]+)"')
+SCRIPTS = [name for name in SITE if "\n```console\n" in DOCUMENTS[name]]
 PLACEHOLDER = re.compile(
     r"\b(?:OWNER|ORG|TODO|FIXME|YOUR[-_ ]?\w+)\b|<(?:your|owner|user|repo)[^>\n]*>|\byour-\w+\b|/path/to|example\.com"
 )
@@ -36,11 +44,13 @@ FENCE = re.compile(r"^(?P<ticks>`{3,4})(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=tick
 VERBS = "check|explain|run|report|compare|sweep|env|cache|prewarm|rule|rules"
 COMMAND = re.compile(rf"(?:^|[ (]|bin/)triton-doctor ((?:{VERBS})\b[^\n`|#;&>]*)", re.MULTILINE)
 LISTED = re.compile(r"\[triton-doctor, ([^]]*)\]")
+COMMAND_AND_OUTPUT = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+LOADED = re.compile(r"""<(?:script|link|img)\b[^>]*(?:src|href)="https?://[^"]*"[^>]*>""")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|md|tsv|toml)))`")
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session["arguments"])
-def test_session_of_the_readme_prints_what_it_shows(
+def test_session_prints_what_the_document_shows(
     doctor: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, session: re.Match[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -51,7 +61,43 @@ def test_session_of_the_readme_prints_what_it_shows(
 
 
 def test_readme_shows_a_session() -> None:
-    assert SESSIONS
+    assert SESSION.search(DOCUMENTS["README.md"])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", SCRIPTS)
+def test_page_with_files_and_commands_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+    """Writes each file of the page, and runs each command, in their order; `...` at the end of a line is any text."""
+    environment = os.environ | {"COLUMNS": "120"}
+    for info, text in fences(page):
+        if title := TITLE.search(info):
+            (tmp_path / title["path"]).write_text(text, encoding="utf-8")
+        for command, shown in COMMAND_AND_OUTPUT.findall(text) if info == "console" else ():
+            done = subprocess.run(
+                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            )
+
+            printed = done.stdout + done.stderr
+            assert done.returncode in (0, 1), printed
+            for line in shown.splitlines():
+                before, found, printed = printed.partition(line.removesuffix("..."))
+                assert found, f"`{command}` did not print {line!r} after:\n{before}"
+
+
+def test_pages_of_the_site_run_commands() -> None:
+    assert {"docs/start.md", "docs/guides/server.md", "docs/guides/ranks.md"} <= set(SCRIPTS)
+
+
+def test_site_builds_without_a_warning_or_the_network(tmp_path: Path) -> None:
+    variables = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "NO_MKDOCS_2_WARNING": "1"}
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
+
+    done = subprocess.run(build, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    pages = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")]
+    assert len(pages) > len(page_paths())
+    assert not [loaded for text in pages for loaded in LOADED.findall(text)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -89,11 +135,13 @@ def test_rules_that_a_document_names_exist() -> None:
     assert named - page_paths().keys() == {"TRD503"}  # the rule that the guide adds
 
 
-def test_hooks_that_the_readme_configures_are_offered() -> None:
+def test_hooks_that_a_document_configures_are_offered() -> None:
     offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
-    files = [yaml.safe_load(text) for info, text in fences("README.md") if info == "yaml"]
+    files = [yaml.safe_load(text) for document in DOCUMENTS for info, text in fences(document) if info == "yaml"]
 
-    configured = {hook["id"] for file in files for repository in file.get("repos", ()) for hook in repository["hooks"]}
+    configured = {
+        hook["id"] for file in files for repository in file.get("repos") or () for hook in repository["hooks"]
+    }
 
     assert configured
     assert configured <= offered
@@ -103,16 +151,14 @@ def test_rule_that_the_guide_adds_finds_what_its_page_says(tmp_path: Path) -> No
     page, check = (text for info, text in fences("CONTRIBUTING.md") if "title=" in info)
     rule: dict[str, Any] = {}
     exec(check, rule)
-    examples = [text for info, text in split_fences(page) if info == "python"]
-
-    assert len(examples) == 2
-    for number, example in enumerate(examples):
+    (marked_example,) = [text for info, text in split_fences(page) if info == "python"]
+    for number, example in enumerate(example_and_fixed(page)):
         file = tmp_path / f"example_{number}.py"
         file.write_text(example, encoding="utf-8")
     settings = Settings(root=tmp_path)
     files = find_files([tmp_path], settings, cwd=tmp_path)
     found = rule["check"](whole_project(Database(files), settings, tmp_path))
-    marked = [line for line, text in enumerate(examples[0].splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
+    marked = [line for line, text in enumerate(marked_example.splitlines(), 1) if f"# error: [{rule['CODE']}]" in text]
     assert [(one.path, one.span.line, one.code) for one in found] == [
         ("example_0.py", line, rule["CODE"]) for line in marked
     ]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.reveals import REVEAL, find_reveals, reveal
+from tests.rule_pages import FENCE, example_and_fixed
 from triton_doctor.finding import Severity
+from triton_doctor.report.rule_page import render_page
 from triton_doctor.rulebook import RulePage, page_paths, read_page
 from triton_doctor.settings import Settings
 from triton_doctor.static.rules import registry
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 PAGES = [read_page(code) for code in page_paths()]
-SECTIONS = ["What it does", "Why it matters", "Bad", "Good", "References"]
-FIX = "Fix"  # before the references, on the pages of rules that have a fix
-FENCE = re.compile(r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
+SECTIONS = ["Example", "Fix", "Not reported, or a note", "What it does", "Why it matters", "References"]
+OPTIONAL = ["More examples", "More fixes"]
+FIX = "What --fix does"  # before the references, on the pages of rules that have a fix
+FIRST_SCREEN = 40  # lines
 MARK = re.compile(r"[ \t]*# error: \[(?P<codes>[^\]]+)\][ \t]*$", re.MULTILINE)
+CELL_END = re.compile(r"(?<!\\)\|")
 SUFFIXES = {"python": "py"}  # of the languages whose name is not the suffix of their files
 OWN_RULES = {"TRD900", "TRD901"}  # what scan.py itself yields
 
@@ -49,8 +53,19 @@ class Example:
 
 
 def examples(page: RulePage, section: str) -> list[Example]:
-    fences = FENCE.finditer(dict(page.sections)[section])
+    fences = FENCE.finditer(dict(page.sections).get(section, ""))
     return [Example(fence["title"], fence["language"], fence["text"]) for fence in fences]
+
+
+def bad_projects(page: RulePage) -> list[list[Example]]:
+    return [*projects(examples(page, "Example")), *projects(examples(page, "More examples"))]
+
+
+def good_projects(page: RulePage) -> list[list[Example]]:
+    """The example with its fix, and the other fixes."""
+    example = examples(page, "Example")[0]
+    _, fixed = example_and_fixed(page.markdown)
+    return [[Example(example.title, example.language, fixed)], *projects(examples(page, "More fixes"))]
 
 
 def projects(found: Sequence[Example]) -> Iterator[list[Example]]:
@@ -77,9 +92,9 @@ READ = [page for page in PAGES if page.evidence in READERS]
 
 
 @pytest.mark.parametrize("page", READ, ids=lambda page: page.code)
-def test_bad_example_yields_what_its_comments_say(page: RulePage, tmp_path: Path) -> None:
+def test_example_yields_what_its_comments_say(page: RulePage, tmp_path: Path) -> None:
     marked = 0
-    for number, project in enumerate(projects(examples(page, "Bad"))):
+    for number, project in enumerate(bad_projects(page)):
         folder = tmp_path / str(number)
         folder.mkdir()
 
@@ -92,12 +107,12 @@ def test_bad_example_yields_what_its_comments_say(page: RulePage, tmp_path: Path
     assert marked, f"no `# error: [{page.code}]` in the bad examples"
 
 
-REVEALING = [page for page in READ if "# reveal:" in dict(page.sections)["Bad"]]
+REVEALING = [page for page in READ if "# reveal:" in page.markdown]
 
 
 @pytest.mark.parametrize("page", REVEALING, ids=lambda page: page.code)
 def test_value_on_a_page_is_decided_by_the_hints_that_its_comment_lists(page: RulePage, tmp_path: Path) -> None:
-    for number, project in enumerate(projects(examples(page, "Bad"))):
+    for number, project in enumerate(bad_projects(page)):
         folder = tmp_path / str(number)
         folder.mkdir()
         scan_examples(project, folder)
@@ -111,9 +126,8 @@ def test_value_on_a_page_is_decided_by_the_hints_that_its_comment_lists(page: Ru
 
 
 @pytest.mark.parametrize("page", READ, ids=lambda page: page.code)
-def test_good_example_is_silent(page: RulePage, tmp_path: Path) -> None:
-    assert examples(page, "Good")
-    for number, project in enumerate(projects(examples(page, "Good"))):
+def test_example_is_silent_once_it_is_fixed(page: RulePage, tmp_path: Path) -> None:
+    for number, project in enumerate(good_projects(page)):
         folder = tmp_path / str(number)
         folder.mkdir()
 
@@ -125,7 +139,9 @@ def test_good_example_is_silent(page: RulePage, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_page_has_the_one_form(page: RulePage) -> None:
     sections = [*SECTIONS[:-1], FIX, SECTIONS[-1]] if page.code in {*FIXED, "TRD901"} else SECTIONS
-    assert [title for title, _ in page.sections] == sections
+    titles = [title for title, _ in page.sections]
+    assert [title for title in titles if title not in OPTIONAL] == sections
+    assert [title for title in titles if title in OPTIONAL] == sorted(set(titles) & set(OPTIONAL))
     assert all(text for _, text in page.sections)
     assert page.evidence in {"static", "environment", "runtime"}
     assert re.fullmatch(r"\d+\.\d+\.\d+", page.since)
@@ -133,6 +149,37 @@ def test_page_has_the_one_form(page: RulePage) -> None:
     assert "\n" not in page.summary
     assert not page.summary.endswith(".")
     assert not page.summary[:1].isupper() or page.summary[:2].isupper()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_example_and_fix_are_on_the_first_screen(page: RulePage) -> None:
+    lines = page_paths()[page.code].read_text(encoding="utf-8").splitlines()
+    shown = render_page(page, color=False, width=100).splitlines()
+
+    for screen in (lines, [line.strip() for line in shown]):
+        table = next(number for number, line in enumerate(screen) if line.endswith("Not reported, or a note"))
+        assert len("\n".join(screen[:table]).strip().splitlines()) <= FIRST_SCREEN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_table_follows_with_a_condition_and_an_example_in_each_row(page: RulePage) -> None:
+    head, rule, *rows = dict(page.sections)["Not reported, or a note"].splitlines()
+
+    assert head == "| condition | example | reported |"
+    assert rule == "|---|---|---|"
+    assert rows
+    assert all(len(CELL_END.findall(row)) == 4 and "|  |" not in row for row in rows)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_fix_changes_the_example(page: RulePage) -> None:
+    example, fixed = example_and_fixed(page.markdown)
+
+    assert example != fixed
+
+
+def test_names_of_rules_are_unique() -> None:
+    assert len({page.name for page in PAGES}) == len(PAGES)
 
 
 def test_every_check_has_a_page_and_every_static_page_a_check() -> None:

@@ -76,6 +76,11 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """List the public names."""
+    return list(__all__)
+
+
 def __getattr__(name: str) -> object:
     """The public API, imported when it is first asked for."""
     if name not in _HOMES:

@@ -39,7 +39,7 @@ class Metrics:
             from prometheus_client import REGISTRY, Gauge
             from prometheus_client import Counter as Total
         except ImportError as error:
-            hint = "pip install 'triton-doctor[metrics]'"
+            hint = "pip install prometheus-client"
             raise DoctorError("metrics need prometheus_client, which is not installed", hint=hint) from error
         registry = REGISTRY if registry is None else registry
         self._compiles = Total(

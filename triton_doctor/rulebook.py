@@ -15,12 +15,13 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 PACKAGE = Path(__file__).parent
 # The wheel carries the pages inside the package; a checkout, and an editable install of it, has them beside.
 FOLDERS = (PACKAGE / "_rules", PACKAGE.parent / "rules")
 PAGE_NAME = re.compile(r"(?P<code>TRD\d{3})-(?P<name>[a-z0-9-]+)\.md")
+PAGE_LINK = re.compile(rf"\]\({PAGE_NAME.pattern}\)")
 # Letters that are taken for digits.
 DIGITS = str.maketrans("OQIL", "0011")
 HEAD = re.compile(r"\A```toml\n(?P<facts>.*?)\n```\n", re.DOTALL)
@@ -56,38 +57,45 @@ def rule_name(code: str) -> str:
     return path.stem.removeprefix(f"{code}-") if path else code
 
 
-def page_uri(code: str) -> str | None:
-    """Where the page of `code` can be opened on this machine, as a file URI; None where it has no page."""
-    path = page_paths().get(code)
-    return path.resolve().as_uri() if path is not None else None
-
-
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where the tool and the pages of its rules can be read, for those who see a report on another machine.
 
-    That is the repository at the commit that pip installed from, as it notes it (PEP 610). Of a wheel, nobody knows the
-    host: then it is the folder of the pages on this machine.
+    That is the documentation site that the metadata of the package names, else the repository at the commit that pip
+    installed from, as it notes it (PEP 610), else the folder of the pages on this machine.
     """
 
     repository: str | None
     commit: str = ""
+    site: str | None = None
 
     @property
     def uri(self) -> str:
         """Where the tool is described."""
-        return self.repository or next(iter(page_paths().values())).resolve().parent.as_uri()
+        return self.site or self.repository or next(iter(page_paths().values())).resolve().parent.as_uri()
 
     def page_uri(self, code: str) -> str | None:
         """Where the page of `code` is; None where it has none."""
         path = page_paths().get(code)
-        if path is None or self.repository is None:
-            return page_uri(code)
-        return f"{self.repository}/blob/{self.commit}/rules/{path.name}"
+        if path is None:
+            return None
+        if self.site is not None:
+            return f"{self.site.rstrip('/')}/rules/{path.stem}/"
+        return f"{self.repository}/blob/{self.commit}/rules/{path.name}" if self.repository else path.resolve().as_uri()
+
+    def link_pages(self, markdown: str) -> str:
+        """`markdown` of a page, with its links to other pages as addresses."""
+        return PAGE_LINK.sub(lambda link: f"]({self.page_uri(link['code']) or link[0][2:-1]})", markdown)
 
 
-def find_home(noted: str | None) -> Home:
-    """The home by `noted`, the text of pip's direct_url.json. A name and a password in the address are left out."""
+def find_home(noted: str | None, urls: Iterable[str] = ()) -> Home:
+    """The home by `noted`, the text of pip's direct_url.json, and `urls`, the `Project-URL` fields of the metadata.
+
+    A name and a password in the address are left out.
+    """
+    labels = dict(url.split(", ", 1) for url in urls)
+    if site := labels.get("Documentation"):
+        return Home(None, site=site)
     try:
         direct = json.loads(noted or "{}")
         address = urlsplit(direct["url"])
@@ -106,7 +114,8 @@ def installed_home() -> Home:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        return find_home(distribution("triton-doctor").read_text("direct_url.json"))
+        installed = distribution("triton-doctor")
+        return find_home(installed.read_text("direct_url.json"), installed.metadata.get_all("Project-URL") or ())
     except PackageNotFoundError:
         return Home(None)
 
@@ -136,17 +145,19 @@ def read_page(code: str) -> RulePage:
 
 
 def rule_code(word: str) -> str:
-    """`TRD201` of `trd201`, and of `constexpr-varies-per-call` in any case; what is neither is left in capitals."""
+    """`TRD201` of `trd201`, `201`, and `constexpr-varies-per-call` in any case; any other word in capitals."""
     word = word.strip()
+    if (code := f"TRD{word}") in page_paths():
+        return code
     name = word.lower().replace("_", "-")
-    return next((code for code in page_paths() if rule_name(code) == name), word.upper())
+    return next((known for known in page_paths() if rule_name(known) == name), word.upper())
 
 
 def unknown_rule(word: str, *, place: str = "") -> DoctorError:
     """The error for a code or name that no rule has; `place` says where it stood: ` in --select`."""
     meant = _meant_rule(word)
     hint = f"did you mean {meant}? " if meant else ""
-    return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rules` lists them")
+    return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rule` lists them")
 
 
 def _meant_rule(word: str) -> str | None:

@@ -53,7 +53,10 @@ def test_fix_writes_what_is_safe_and_reports_the_rest(doctor: Doctor, write: Wri
 
     assert path.read_text(encoding="utf-8") == SAFELY
     assert outcome.status == 1
-    assert outcome.err == snapshot("triton-doctor: fixed 1 problem (1 TRD201) in 1 file\n")
+    assert outcome.err == snapshot("""\
+a.py:12: TRD201 make `n` of `fill` a plain argument
+triton-doctor: fixed 1 problem (1 TRD201) in 1 file
+""")
     assert outcome.out == snapshot("""\
 a.py:12:34: warning: TRD211 `8` is passed to `num_warps` of `fill` by position: this sets only the parameter, and the kernel runs with Triton's default `num_warps`
 1 warning (1 fixable with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch
@@ -63,7 +66,7 @@ a.py:12:34: warning: TRD211 `8` is passed to `num_warps` of `fill` by position: 
 def test_unsafe_fixes_are_made_when_they_are_asked_for(doctor: Doctor, write: Write) -> None:
     path = write("a.py", KERNELS)
 
-    outcome = doctor("check", "--fix", "--unsafe-fixes", "--show-fixes")
+    outcome = doctor("check", "--fix", "--unsafe-fixes")
 
     assert path.read_text(encoding="utf-8") == WHOLLY
     assert outcome.status == 0
@@ -106,15 +109,6 @@ def test_diff_shows_and_writes_nothing(doctor: Doctor, write: Write) -> None:
  \n\
 """)
     assert doctor("check", "--diff", "--select", "TRD1").status == 0
-
-
-def test_fix_only_reports_nothing_and_ends_with_zero(doctor: Doctor, write: Write) -> None:
-    path = write("a.py", KERNELS)
-
-    outcome = doctor("check", "--fix-only")
-
-    assert (outcome.status, outcome.out) == (0, "")
-    assert path.read_text(encoding="utf-8") == SAFELY
 
 
 def test_only_what_is_selected_and_not_silenced_is_fixed(doctor: Doctor, write: Write) -> None:
@@ -183,8 +177,8 @@ def test_sarif_carries_what_to_replace(doctor: Doctor, write: Write) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--unsafe-fixes"], "triton-doctor: --unsafe-fixes goes with --fix, --fix-only or --diff"),
-        (["--show-fixes"], "triton-doctor: --show-fixes goes with --fix, --fix-only or --diff"),
+        (["--unsafe-fixes"], "triton-doctor: --unsafe-fixes needs --fix or --diff"),
+        (["--verify"], "triton-doctor: --verify needs --fix or --diff"),
         (["--fix", "--diff"], "triton-doctor: --diff writes nothing, --fix does"),
         (["--fix", "-"], "triton-doctor: fixes need a file, and - is stdin"),
     ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from triton_doctor.cli import progress
+from triton_doctor.cli import checking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def save_during_scan(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], N
         def show_progress(total: int) -> Iterator[Callable[[int], None]]:
             yield lambda done: None if path.read_text() == text else _save(path, text)
 
-        monkeypatch.setattr(progress, "show_progress", show_progress)
+        monkeypatch.setattr(checking, "show_progress", show_progress)
 
     return arrange
 

@@ -15,12 +15,12 @@ KERNEL = Path(__file__).parents[2] / "fixtures" / "seeds" / "ragged_attention_ma
 COMMANDS = [
     pytest.param(f"check {KERNEL}", id="check"),
     pytest.param(f"check {KERNEL} --output-format json", id="check json"),
-    pytest.param("rules", id="rules"),
+    pytest.param("rule", id="rule"),
     pytest.param("rule TRD201", id="rule"),
     pytest.param("env --variables", id="env"),
     pytest.param("env", id="env facts"),
     pytest.param("explain '*' .", id="explain"),
-    pytest.param("clean", id="clean"),
+    pytest.param("check --clean", id="clean"),
     pytest.param("--help", id="help"),
     pytest.param("check --help", id="help of a verb"),
     pytest.param("--version", id="version"),
@@ -57,7 +57,7 @@ def test_stdout_that_cannot_be_written_is_one_line_and_exit_2(
     ("line", "status"),
     [
         pytest.param(f"doctor check {KERNEL} --output-format json | head -c 1", 1, id="found"),
-        pytest.param("doctor rules | head -1", 0, id="rules"),
+        pytest.param("doctor rule | head -1", 0, id="rules"),
     ],
 )
 def test_reader_that_leaves_does_not_change_the_status(line: str, status: int, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_interrupt_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", ["9" * 5000, "9" * 7, "0", "-1", "\u0663" * 5000])
-@pytest.mark.parametrize("arguments", [["check", "."], ["rules"], ["rule", "TRD201"], ["env"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["check", "."], ["rule"], ["rule", "TRD201"], ["env"], ["--help"]])
 def test_width_that_no_terminal_has_is_no_matter(arguments: list[str], columns: str, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f(:\n    import triton.jit\n")
     command = [sys.executable, "-m", "triton_doctor", *arguments]

@@ -119,7 +119,12 @@ def test_bad_input_is_one_line_with_a_hint_and_status_2(doctor, write, arguments
 
 def test_python_example_of_the_readme_fails_as_it_shows(doctor, monkeypatch):
     skip_without("torch", "triton")
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Sweep\n")[2].partition("\n## ")[0]
+    section = (
+        (ROOT / "docs/guides/kernel-author.md")
+        .read_text(encoding="utf-8")
+        .partition("\n## Sweep sizes\n")[2]
+        .partition("\n## ")[0]
+    )
     (program,) = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
     (said,) = re.findall(r"^```\nAssertionError: (.*?)\n^```$", section, re.DOTALL | re.MULTILINE)
     monkeypatch.syspath_prepend(str(ROOT / "fixtures" / "sweeps"))

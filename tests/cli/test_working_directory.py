@@ -62,9 +62,7 @@ def test_command_that_needs_the_working_directory_says_that_it_is_gone(call, wor
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, GONE)
 
 
-@pytest.mark.parametrize(
-    "words", [("env",), ("rules",), ("clean",), ("cache", "list"), ("top", "--once")], ids=" ".join
-)
+@pytest.mark.parametrize("words", [("env",), ("rule",), ("cache", "list"), ("top", "--once")], ids=" ".join)
 def test_command_that_needs_none_works_without_a_working_directory(call, words):
     done = call(*words)
 

@@ -1,4 +1,4 @@
-"""The pages of machine findings: the facts of each bad example yield its code, those of a good one nothing."""
+"""The pages of machine findings: the facts of each example yield its code, those of a fix nothing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ FENCE = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ALSO = re.compile(r"# also: \[(?P<codes>[^\]]+)\]")
 
 
-def examples(page: RulePage, section: str) -> Iterator[str]:
-    yield from FENCE.findall(dict(page.sections)[section])
+def examples(page: RulePage, *titles: str) -> Iterator[str]:
+    for title in titles:
+        yield from FENCE.findall(dict(page.sections).get(title, ""))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
-def test_bad_facts_yield_the_finding(page: RulePage) -> None:
-    found = list(examples(page, "Bad"))
+def test_facts_of_an_example_yield_the_finding(page: RulePage) -> None:
+    found = list(examples(page, "Example", "More examples"))
     assert found
     for text in found:
         findings = diagnose(machine_of(tomllib.loads(text)))
@@ -40,8 +41,8 @@ def test_bad_facts_yield_the_finding(page: RulePage) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
-def test_good_facts_yield_nothing(page: RulePage) -> None:
-    found = list(examples(page, "Good"))
+def test_facts_of_a_fix_yield_nothing(page: RulePage) -> None:
+    found = list(examples(page, "Fix", "More fixes"))
     assert found
     for text in found:
         assert diagnose(machine_of(tomllib.loads(text))) == []
@@ -69,7 +70,10 @@ def test_summary_says_what_could_not_be_looked_at(machine: Machine, said: str) -
 
 def test_every_finding_is_one_line_without_a_full_stop() -> None:
     findings = [
-        found for page in PAGES for text in examples(page, "Bad") for found in diagnose(machine_of(tomllib.loads(text)))
+        found
+        for page in PAGES
+        for text in examples(page, "Example", "More examples")
+        for found in diagnose(machine_of(tomllib.loads(text)))
     ]
 
     assert findings

@@ -186,25 +186,6 @@ def test_torch_for_another_gpu_leaves_no_driver(installed: dict[str, str], tmp_p
     assert "was built for hip" in said.finding("TRD627")["evidence"]
 
 
-def test_triton_is_asked_for_its_drivers_when_it_may_be(machine: dict[str, str]) -> None:
-    if ask_env(machine).document["facts"]["gpus"]:
-        pytest.skip("there is a GPU")
-
-    said = ask_env(with_triton(machine, triton_folder("3.6.0")), "--gpu")
-
-    assert said.document["facts"]["active_drivers"] == []
-    assert said.finding("TRD627")["severity"] == "info"
-
-
-def test_triton_that_does_not_import_is_told_with_its_own_words(machine: dict[str, str], tmp_path: Path) -> None:
-    folder = make_distribution(tmp_path / "site", "triton", "3.6.0")
-    (folder / "triton" / "__init__.py").write_text("raise ImportError('no libtriton here')\n")
-
-    said = ask_env(with_triton(machine, folder), "--gpu")
-
-    assert said.finding("TRD627")["evidence"] == "ImportError: no libtriton here"
-
-
 def test_missing_headers_do_not_hide_an_old_ptxas() -> None:
     old = Ptxas(path="/p", release="12.8", architectures=("90", "120"))
     machine = Machine(headers=None, gpus=(Gpu(name="NVIDIA GB10", arch="121"),), ptxas=(old,))

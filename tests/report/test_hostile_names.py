@@ -55,12 +55,15 @@ def test_escaped_text_is_one_printable_line(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("form", [*Form])
-@pytest.mark.parametrize("color", ["never", "always"])
-def test_check_escapes_names_of_files(doctor: Doctor, folder: Path, name: str, form: Form, color: str) -> None:
+@pytest.mark.parametrize("color", ["NO_COLOR", "FORCE_COLOR"])
+def test_check_escapes_names_of_files(
+    doctor: Doctor, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, form: Form, color: str
+) -> None:
+    monkeypatch.setenv(color, "1")
     shown = name.replace("/", "_").replace("\0", "_")
     (folder / f"{shown}.py").write_text(KERNEL, encoding="utf-8")
 
-    outcome = doctor("check", ".", "--output-format", form, "--color", color)
+    outcome = doctor("check", ".", "--output-format", form)
 
     assert (outcome.status, outcome.err) == (1, "")
     if form in (Form.JSON, Form.SARIF):
@@ -73,7 +76,7 @@ def test_check_escapes_names_of_files(doctor: Doctor, folder: Path, name: str, f
         assert not STEERING.search(outcome.out)
     else:
         require_harmless(re.sub(r"\x1b\[[\d;]*m", "", outcome.out))
-        assert color == "always" or "\x1b" not in outcome.out
+        assert color == "FORCE_COLOR" or "\x1b" not in outcome.out
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -118,7 +121,7 @@ def test_env_escapes_values(
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / name.replace("\0", "_")))
     monkeypatch.setenv("TRITON_DUMP_DIR", name.replace("\0", "_"))
 
-    outcome = doctor("env", "--output-format", form, "--color", "never")
+    outcome = doctor("env", "--output-format", form)
 
     assert "TRITON_DUMP_DIR" in outcome.out
     require_harmless(outcome.out)

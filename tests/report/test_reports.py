@@ -299,6 +299,17 @@ def test_rules_link_to_the_repository_that_was_installed_else_to_the_pages_here(
     assert home.uri.startswith("file://" if page is None else "https://host.example")
 
 
+def test_rules_link_to_the_site_that_the_metadata_names() -> None:
+    noted = '{"url": "https://host.example/team/doctor.git", "vcs_info": {"commit_id": "c0ffee"}}'
+    home = find_home(noted, ["Changelog, https://host.example/log", "Documentation, https://docs.example/doctor/"])
+
+    assert home.uri == "https://docs.example/doctor/"
+    assert home.page_uri("TRD900") == "https://docs.example/doctor/rules/TRD900-unreadable-source/"
+    assert home.link_pages("see [it](TRD900-unreadable-source.md), not [that](other.md)") == (
+        "see [it](https://docs.example/doctor/rules/TRD900-unreadable-source/), not [that](other.md)"
+    )
+
+
 def test_sarif_links_each_rule_and_the_tool() -> None:
     (run,) = json.loads(render(SCAN, Form.SARIF, view()))["runs"]
 
@@ -314,7 +325,7 @@ def test_sarif_carries_the_page_and_the_trail() -> None:
 
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == ["TRD900", "TRD901"]
-    assert all(rule["help"]["markdown"].startswith("## What it does") for rule in rules)
+    assert all(rule["help"]["markdown"].startswith("## Example") for rule in rules)
     assert run["results"] == snapshot(
         [
             {

@@ -1,11 +1,11 @@
-"""Every page of a cause: its bad example is told as that cause by a real compile, its good one is not."""
+"""Every page of a cause: a real compile reports its example as that cause, and the fixed example not."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
+from tests.rule_pages import example_and_fixed
 from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_folder
 
 # Its examples capture a CUDA graph: tests/gpu/programs/graph_capture.py runs them.
@@ -18,12 +18,6 @@ PAGES = [
 CAUSES = [f"TRD7{number:02}" for number in range(1, 16)]
 
 
-def example(page: Path, section: str) -> str:
-    found = re.search(rf"^## {section}\n.*?^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    assert found, f"{page.name} has no python example under {section}"
-    return found[1]
-
-
 # One worker of pytest-xdist makes what this fixture makes.
 pytestmark = pytest.mark.xdist_group("cause pages")
 
@@ -33,8 +27,8 @@ def told(tmp_path_factory):
     """What each example of each page was told as, from one process."""
     folder = tmp_path_factory.mktemp("pages")
     for page in PAGES:
-        for section in ("Bad", "Good"):
-            (folder / f"{page.stem[:6]}_{section}.py").write_text(example(page, section))
+        for state, text in zip(("example", "fixed"), example_and_fixed(page.read_text()), strict=True):
+            (folder / f"{page.stem[:6]}_{state}.py").write_text(text)
     files = sorted(map(str, folder.glob("*.py")))
     done = Runner(triton_folder(NEWEST), folder / "kernels")(str(PROGRAMS / "pages.py"), "cuda:90", *files)
     return {Path(path).stem: said for path, said in json.loads(done.stdout.splitlines()[-1]).items()}
@@ -45,16 +39,16 @@ def test_each_cause_has_a_page():
 
 
 @pytest.mark.parametrize("code", CAUSES)
-def test_bad_example_is_told_as_its_cause(code, told):
-    said = told[f"{code}_Bad"]
+def test_example_is_reported_as_its_cause(code, told):
+    said = told[f"{code}_example"]
 
     assert said["faults"] == []
     assert said["codes"][-1] == code
 
 
 @pytest.mark.parametrize("code", CAUSES)
-def test_good_example_is_never_told_as_it(code, told):
-    said = told[f"{code}_Good"]
+def test_fixed_example_is_never_reported_as_it(code, told):
+    said = told[f"{code}_fixed"]
 
     assert said["faults"] == []
     assert code not in said["codes"]

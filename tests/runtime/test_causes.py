@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import triton_doctor
 from triton_doctor.runtime.causes import ValuesSeen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
 from triton_doctor.runtime.recording import Recording
@@ -299,6 +300,7 @@ def test_what_a_guard_refused_is_not_in_memory():
 def test_recording_prints_as_a_summary():
     recording = Recording(events=[event(block=block) for block in (64, 32)])
 
+    assert repr(recording) == "<Recording: 2 compiled, 0 from disk>"
     assert str(recording) == "Recording: 2 compiled, 0 from disk\n  scale: 1x TRD701\n  scale: 1x TRD702"
 
 
@@ -311,3 +313,12 @@ def test_recording_in_a_notebook_is_a_table_of_kernels_whose_names_stay_text():
     assert "1x TRD702: <code>BLOCK</code> 64, 32" in shown
     assert "<img" not in shown
     assert Recording()._repr_html_() == "<div><p><b>Recording: 0 compiled, 0 from disk</b></p></div>"
+
+
+def test_event_prints_in_one_line():
+    assert repr(event(block=64)) == "<CompileEvent scale BLOCK=64: compiled in 0.0 ms>"
+
+
+def test_package_lists_its_public_names_and_nothing_else():
+    assert dir(triton_doctor) == sorted(triton_doctor.__all__)
+    assert all(hasattr(triton_doctor, name) for name in dir(triton_doctor))

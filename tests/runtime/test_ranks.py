@@ -148,6 +148,17 @@ def test_without_steps_the_time_in_which_one_rank_compiled_alone_is_told() -> No
     )
 
 
+def test_compiles_that_took_no_time_as_in_a_dry_run_leave_no_rank_alone() -> None:
+    ranks = [rank(number, [16]) for number in (0, 1)]
+    instant = [
+        replace(one, events=[replace(event, stages_us=(), process_us=0, at_ns=BEGUN_NS + number)])
+        for number, one in enumerate(ranks)
+        for event in one.compiles
+    ]
+
+    assert account_ranks(instant).alone == ()
+
+
 @pytest.mark.parametrize(
     ("ranks", "name"),
     [

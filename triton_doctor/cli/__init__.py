@@ -12,19 +12,19 @@ from triton_doctor.cli.asides import say, say_hint
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
-from triton_doctor.cli.clean import clean
 from triton_doctor.cli.compare import compare
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
+from triton_doctor.cli.help import CommandHelp, TaskHelp
 from triton_doctor.cli.packs import pack, unpack
 from triton_doctor.cli.plain_values import PlainCommand
 from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
-from triton_doctor.cli.rule import CONTEXT, USAGE, rule, rules
+from triton_doctor.cli.rule import CONTEXT, USAGE, rule
 from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
-from triton_doctor.cli.top import attach, top
+from triton_doctor.cli.top import top
 from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
@@ -42,6 +42,7 @@ NO_COMMAND = re.compile(r"No such command '(?P<word>.*?)'")
 
 app = typer.Typer(
     name="triton-doctor",
+    cls=TaskHelp,
     help="Finds what makes Triton GPU kernels recompile, or run in the wrong mode.",
     add_completion=False,
     rich_markup_mode=None,
@@ -51,24 +52,27 @@ app = typer.Typer(
         "default_map": {**NO_HELP, **dict.fromkeys(("rule", "check", "explain"), NO_HELP)},
     },
 )
-app.command()(attach)
 app.command(cls=CheckCommand)(check)
-app.command()(clean)
 app.command(cls=PlainCommand)(explain)
-app.command()(env)
+app.command(cls=CommandHelp)(sweep)
+app.command(cls=CommandHelp, options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
+app.command(cls=CommandHelp)(top)
+app.command(cls=CommandHelp)(report)
+app.command(cls=CommandHelp)(compare)
+app.command(cls=CommandHelp)(prewarm)
 cache.command()(pack)
 cache.command()(unpack)
 cache.command()(why)
 app.add_typer(cache, name="cache")
-app.command(options_metavar=USAGE, context_settings=CONTEXT)(rule)
-app.command()(rules)
-app.command(options_metavar=RUN_USAGE, context_settings=RUN_CONTEXT)(run)
-app.command()(report)
-app.command()(compare)
-app.command()(prewarm)
-app.command()(server)
-app.command()(sweep)
-app.command()(top)
+app.command(cls=CommandHelp)(env)
+app.command(cls=CommandHelp, options_metavar=USAGE, context_settings=CONTEXT)(rule)
+app.command(cls=CommandHelp)(server)
+
+
+@app.command("help", context_settings=CONTEXT, add_help_option=False)
+def show_help(context: typer.Context) -> None:
+    """Show the help of a command."""
+    raise typer.Exit(main([*context.args, "--help"]))
 
 
 def show_version(wanted: bool) -> None:
@@ -87,8 +91,9 @@ def options(
 ) -> None:
     """Finds what makes Triton GPU kernels recompile, or run in the wrong mode."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
-        raise typer.Exit(STOPPED)
+        from triton_doctor.cli.overview import show_overview
+
+        show_overview()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

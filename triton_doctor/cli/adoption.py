@@ -19,13 +19,24 @@ if TYPE_CHECKING:
     from triton_doctor.static.scan import Scan
 
 STRANGERS_SHOWN = 3
+ADOPTION, EVIDENCE = "Adopt in an existing project", "Evidence from runs"
 
 BaselineOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Leave out the findings that FILE knows.", show_default="none"),
+    typer.Option(
+        metavar="FILE",
+        help="Leave out the findings that FILE knows.",
+        show_default="none",
+        rich_help_panel=ADOPTION,
+    ),
 ]
 WriteBaselineOption = Annotated[
-    bool, typer.Option("--write-baseline", help="Write all that is found to the baseline, and report nothing.")
+    bool,
+    typer.Option(
+        "--write-baseline",
+        help="Write all that is found to the baseline, and report nothing.",
+        rich_help_panel=ADOPTION,
+    ),
 ]
 AddIgnoreOption = Annotated[
     str | None,
@@ -34,6 +45,7 @@ AddIgnoreOption = Annotated[
         metavar="[=REASON]",
         help="Add a comment that silences each finding to its line, and report what is left.",
         show_default=False,
+        rich_help_panel=ADOPTION,
     ),
 ]
 ChangedOption = Annotated[
@@ -43,17 +55,27 @@ ChangedOption = Annotated[
         metavar="[REV]",
         help="Findings in files that changed since REV only; HEAD where it is left out.",
         show_default=False,
+        rich_help_panel=ADOPTION,
     ),
 ]
 RecordingOption = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE...", help="What `run -o` recorded, to confirm or clear findings.", show_default=False),
+    typer.Option(
+        metavar="FILE...",
+        help="What `run -o` recorded, to confirm or clear findings.",
+        show_default=False,
+        rich_help_panel=EVIDENCE,
+    ),
 ]
 
 
 DryOption = Annotated[
     bool,
-    typer.Option("--dry", help="Run the command after -- dry, the tests where there is none, and judge by that."),
+    typer.Option(
+        "--dry",
+        help="Run the command after -- dry, the tests where there is none, and judge by that.",
+        rich_help_panel=EVIDENCE,
+    ),
 ]
 DryCommandOption = Annotated[list[str] | None, typer.Option("--dry-command", hidden=True)]
 

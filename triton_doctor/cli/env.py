@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.check import CLEAN, FOUND, Color, Level
+from triton_doctor.cli.check import Level
 from triton_doctor.report import MachineForm
 
 if TYPE_CHECKING:
     from triton_doctor.variables import Version
+
+CLEAN, FOUND = 0, 1
 
 
 def env(
@@ -32,8 +34,6 @@ def env(
         int | None,
         typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's"),
     ] = None,
-    gpu: Annotated[bool, typer.Option("--gpu", help="Ask Triton for its drivers too; makes a CUDA context.")] = False,
-    color: Annotated[Color, typer.Option(help="When to use color.")] = Color.AUTO,
     variables: Annotated[bool, typer.Option("--variables", help="List every variable that this Triton reads.")] = False,
 ) -> None:
     """Show the facts of this machine, what is wrong with it, and what to do about it.
@@ -69,13 +69,13 @@ def env(
         environment |= read_env_file(env_file)
     elif pid is not None:
         environment = read_process(pid, Path("/proc"))
-    machine = probe(environment, gpu=gpu)
+    machine = probe(environment)
     findings = [
         finding
         for finding in diagnose(machine, asked)
         if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
     ]
-    view = choose_view(None, color, cwd=here, to_file=output_file is not None)
+    view = choose_view(None, cwd=here, to_file=output_file is not None)
     read_as = asked or version_of(machine)
     text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
     write_report(text, output_file)

@@ -26,24 +26,30 @@ if TYPE_CHECKING:
     from triton_doctor.static.scan import Scan
     from triton_doctor.static.sources.workspace import Workspace
 
-Fix = Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, and report what is left.")]
-UnsafeFixes = Annotated[
-    bool, typer.Option("--unsafe-fixes", help="With --fix, --fix-only or --diff: the unsafe fixes too.")
+FIXES = "Fixes"
+Fix = Annotated[
+    bool,
+    typer.Option("--fix", help="Apply the safe fixes, list them, and report what is left.", rich_help_panel=FIXES),
 ]
-FixOnly = Annotated[bool, typer.Option("--fix-only", help="Apply the fixes, and report nothing else.")]
-Diff = Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")]
+UnsafeFixes = Annotated[
+    bool,
+    typer.Option("--unsafe-fixes", help="With --fix or --diff: the unsafe fixes too.", rich_help_panel=FIXES),
+]
+Diff = Annotated[
+    bool,
+    typer.Option("--diff", help="Show what the fixes would change, and write nothing.", rich_help_panel=FIXES),
+]
 Verify = Annotated[
     bool,
     typer.Option(
         "--verify",
         help="Compile each kernel that a fix changes, before and after, and make only the fixes after which it does. "
         "Needs triton and no GPU, and imports the modules.",
+        rich_help_panel=FIXES,
     ),
 ]
-Target = Annotated[
-    str, typer.Option("--target", metavar="CUDA:NN", help="What --verify compiles for.", show_default="cuda:90")
-]
-ShowFixes = Annotated[bool, typer.Option("--show-fixes", help="List each fix that is applied.")]
+# What `--verify` compiles for: each kernel of a supported Triton compiles for it, and none is run.
+VERIFY_TARGET = "cuda:90"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,38 +58,25 @@ class FixChoice:
 
     fix: bool = False
     unsafe: bool = False
-    only: bool = False
     diff: bool = False
-    show: bool = False
     verify: bool = False
-    target: str = "cuda:90"
 
     @property
     def wanted(self) -> bool:
         """Whether anything is to be fixed, or shown as if."""
-        return self.fix or self.only or self.diff
+        return self.fix or self.diff
 
     def require_sense(self, *, from_stdin: bool, otherwise: bool) -> None:
         """Raises DoctorError for flags that contradict each other, or say nothing alone.
 
         `otherwise` when findings are to be written to a baseline or silenced.
         """
-        for given, flag in (
-            (self.unsafe, "--unsafe-fixes"),
-            (self.show, "--show-fixes"),
-            (self.verify, "--verify"),
-        ):
+        for given, flag in ((self.unsafe, "--unsafe-fixes"), (self.verify, "--verify")):
             if given and not self.wanted:
-                raise DoctorError(f"{flag} goes with --fix, --fix-only or --diff", hint=f"--fix {flag}")
-        if self.verify:
-            from triton_doctor.runtime.target import parse_target
-
-            parse_target(self.target)
-            if find_spec("triton") is None or find_spec("torch") is None:
-                raise DoctorError(
-                    "--verify needs torch and triton, which are not here", hint="pip install torch triton"
-                )
-        if self.diff and (self.fix or self.only):
+                raise DoctorError(f"{flag} needs --fix or --diff", hint=f"--fix {flag}")
+        if self.verify and (find_spec("triton") is None or find_spec("torch") is None):
+            raise DoctorError("--verify needs torch and triton, which are not here", hint="pip install torch triton")
+        if self.diff and self.fix:
             raise DoctorError("--diff writes nothing, --fix does", hint="give one of them")
         if self.wanted and otherwise:
             raise DoctorError("fixes do not go with --write-baseline or --add-ignore", hint="fix first, then the other")
@@ -138,7 +131,7 @@ def _withdrawn(
         fixed.made,
         {path: file.after for path, file in fixed.files.items()},
         cwd=workspace.base,
-        target=choice.target,
+        target=VERIFY_TARGET,
         recordings=recordings,
     )
     for verdict in verdicts:
@@ -170,7 +163,7 @@ def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
 def _tell(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
     from triton_doctor.report.concise import plural
 
-    if choice.show:
+    if not choice.diff:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):
             say_line(_line(finding, show))
     for finding, why in fixed.left:
@@ -181,7 +174,7 @@ def _tell(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
         say(f"{verb} {what}")
-    elif choice.only or choice.diff:
+    elif choice.diff:
         say("nothing to fix")
 
 

@@ -10,14 +10,14 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, get_args, get_origin
 
-from typer.core import TyperCommand
+from triton_doctor.cli.help import CommandHelp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
 
-class PlainCommand(TyperCommand):
+class PlainCommand(CommandHelp):
     """A command whose options and arguments are converted here where that needs no library."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -74,7 +74,6 @@ def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
 
 def choose_view(
     workspace: Workspace | None,
-    color: str,
     *,
     cwd: Path,
     to_file: bool,
@@ -85,7 +84,7 @@ def choose_view(
     files = workspace.files if workspace is not None else ()
     show_path = path_shower(workspace.base if workspace is not None else cwd, cwd)
     texts = {show_path(file.shown): file.text for file in files if file.text is not None}
-    color_it = color_report(color, to_file=to_file)
+    color_it = color_report(to_file=to_file)
     on_terminal = sys.stdout.isatty() and not to_file
     return View(
         lines_of=line_reader(cwd, texts),

@@ -1,4 +1,4 @@
-"""`triton-doctor top`: what watched processes do now, refreshed in place. `attach`: the same of one never watched."""
+"""`triton-doctor top`: what processes do now; one that is not watched is looked into by its stacks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Without a terminal a line is as long as it is.
 WIDEST = 400
+# How a process that is not watched is looked at: so many samples of its stacks in so long.
+SAMPLES, SAMPLED_SECONDS = 5, 1.0
 
 
 class TopFormat(StrEnum):
@@ -30,10 +32,17 @@ class TopFormat(StrEnum):
 def top(
     of: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DIR|PID]...", help="Folders of `run -o`, or processes; without any, all of yours."),
+        typer.Argument(
+            metavar="[DIR|PID]...",
+            help="Folders of `run -o`, or processes; without any, all of yours. One process that is not watched is "
+            "looked at from outside, by py-spy.",
+        ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Show it once, as where stdout is no terminal.")] = False,
     every: Annotated[float, typer.Option(metavar="S", help="How often to refresh.", min=0.05)] = 0.5,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Have PID keep a live file and log from now on; needs Python 3.14 in both.")
+    ] = False,
     output_format: Annotated[TopFormat, typer.Option(help="The form; json shows it once.")] = TopFormat.TEXT,
 ) -> None:
     """Show what each watched process does now: which kernel it compiles, for how long, and what it waits for.
@@ -45,12 +54,39 @@ def top(
     from triton_doctor.report.live import render_states
 
     named = of or []
-    if output_format is TopFormat.JSON:
-        write_report(render_states(read_states(named), time.time_ns()), None)
+    if watch:
+        from triton_doctor.runtime.live.watching import begin_watching
+
+        begin_watching(require_process(named))
+    states = read_states(named)
+    if not states and len(named) == 1 and named[0].isdecimal():
+        look_into(int(named[0]), output_format)
+    elif output_format is TopFormat.JSON:
+        write_report(render_states(states, time.time_ns()), None)
     elif once or not sys.stdout.isatty():
-        show_once(read_states(named))
+        show_once(states)
     else:
         show_live(named, every)
+
+
+def require_process(named: list[str]) -> int:
+    """Return the one process that is `named`. Raises DoctorError for anything else."""
+    from triton_doctor.errors import DoctorError
+
+    if len(named) != 1 or not named[0].isdecimal():
+        raise DoctorError("--watch needs one process", hint="triton-doctor top --watch PID")
+    return int(named[0])
+
+
+def look_into(pid: int, form: TopFormat) -> None:
+    """Print what process `pid`, which is not watched, does by its stacks: compiling, building, tuning or none."""
+    from triton_doctor.cli.streams import write_report
+    from triton_doctor.report.attached import render_attached, tell_attached
+    from triton_doctor.runtime.live.samples import look_at
+
+    seen: AttachedProcess = look_at(pid, samples=SAMPLES, seconds=SAMPLED_SECONDS)
+    text = render_attached(seen) if form is TopFormat.JSON else "\n".join(tell_attached(seen)) + "\n"
+    write_report(text, None)
 
 
 def read_states(named: list[str]) -> list[ProcessState]:
@@ -85,7 +121,7 @@ def show_once(states: list[ProcessState]) -> None:
     from triton_doctor.report.live import make_table
 
     if not states:
-        say("no process is watched: `triton-doctor attach PID` looks at one that is not")
+        say("no process is watched: `triton-doctor top PID` looks into one that is not")
         return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
     with console.capture() as table:
@@ -111,31 +147,3 @@ def show_live(named: list[str], every: float) -> None:
                 table.caption = Text(f"and {len(states) - len(shown):,} processes more")
             live.update(table if states else Text("no process is watched"), refresh=True)
             time.sleep(every)
-
-
-SAMPLES = 5
-
-
-def attach(
-    pid: Annotated[int, typer.Argument(metavar="PID", help="A process that runs Python.", min=1)],
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long to look.", min=0.0, max=60.0)] = 1.0,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Have it keep a live file and log from now on; needs Python 3.14 in both.")
-    ] = False,
-    output_format: Annotated[TopFormat, typer.Option(help="The form.")] = TopFormat.TEXT,
-) -> None:
-    """Look at a running process from outside: does it compile, build a launcher, tune, load, or none of these?
-
-    Reads its stacks by py-spy a few times; the process is not stopped, needs no restart, and nothing in it changes
-    unless --watch is given.
-    """
-    from triton_doctor.cli.streams import write_report
-    from triton_doctor.report.attached import render_attached, tell_attached
-    from triton_doctor.runtime.live.samples import look_at
-    from triton_doctor.runtime.live.watching import begin_watching
-
-    if watch:
-        begin_watching(pid)
-    seen: AttachedProcess = look_at(pid, samples=SAMPLES, seconds=seconds)
-    text = render_attached(seen) if output_format is TopFormat.JSON else "\n".join(tell_attached(seen)) + "\n"
-    write_report(text, None)

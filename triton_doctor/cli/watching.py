@@ -52,16 +52,9 @@ def watch(paths: Sequence[str], check_once: Callable[[], None]) -> None:
 
 
 def _changes(paths: Sequence[str]) -> Iterator[Collection[object]]:
-    """The changes of files that `check` may read, as they come; none from time to time.
+    """The changes of files that `check` may read, as they come; none from time to time."""
+    import watchfiles
 
-    Raises DoctorError without the extra `watch`.
-    """
-    try:
-        import watchfiles
-    except ModuleNotFoundError as error:
-        raise DoctorError(
-            "--watch needs watchfiles", hint='`pip install "triton-doctor[watch]"` installs it'
-        ) from error
     from triton_doctor.static.sources.files import EXCLUDED, kind_of
     from triton_doctor.static.sources.workspace import find_project
 

@@ -109,8 +109,7 @@ class Machine:
 
     `torch_build` is cuda, hip or cpu. `compiler` None where there is none; `compiler_named` what CC says.
     `headers` None where Python.h is missing, and then `headers_expected` says where. `driver_library` is libcuda.so.1
-    or libamdhip64.so; None where triton would not find it. `active_drivers` None where nobody asked triton for them,
-    `drivers_problem` what it answered instead.
+    or libamdhip64.so; None where triton would not find it.
     """
 
     python: str = "3.12.0"
@@ -132,7 +131,5 @@ class Machine:
     driver_library: str | None = "/usr/lib/libcuda.so.1"
     runs_ldconfig: bool = True
     ptxas: tuple[Ptxas, ...] = ()
-    active_drivers: tuple[str, ...] | None = None
-    drivers_problem: str | None = None
     cache: Cache | None = field(default_factory=Cache)
     in_container: bool = False

@@ -12,7 +12,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_folder import locate_cache
 from triton_doctor.machine.facts import Machine
 from triton_doctor.machine.probe_cache import MOUNTS, probe_cache
-from triton_doctor.machine.probe_gpu import ask_triton, find_amd, find_nvidia
+from triton_doctor.machine.probe_gpu import find_amd, find_nvidia
 from triton_doctor.machine.probe_packages import find_package, find_tritons, read_torch_build, read_torch_wants
 from triton_doctor.machine.probe_toolchain import (
     expected_headers,
@@ -32,8 +32,8 @@ CONTAINER_FILES = (Path("/.dockerenv"), Path("/run/.containerenv"))
 CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
 
 
-def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = MOUNTS) -> Machine:
-    """The facts for a process with `environment`. `gpu` asks triton for its drivers, which may make a context."""
+def probe(environment: Mapping[str, str], *, mounts: Path = MOUNTS) -> Machine:
+    """Gather the facts for a process with `environment`."""
     tritons = find_tritons()
     triton = find_package("triton", tritons)
     torch = find_package("torch")
@@ -42,7 +42,6 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
     gpus = (*nvidia, *find_amd())
     headers = expected_headers()
     backend = gpus[0].backend if gpus else "cuda"
-    drivers, problem = ask_triton(environment) if gpu and triton else (None, None)
     try:
         cache = probe_cache(locate_cache(environment), mounts)
     except DoctorError:
@@ -67,8 +66,6 @@ def probe(environment: Mapping[str, str], *, gpu: bool = False, mounts: Path = M
         driver_library=find_driver_library(backend, environment, torch.folder if torch else None),
         runs_ldconfig=list_libraries() is not None,
         ptxas=tuple(find_ptxas(triton.folder, environment)) if triton else (),
-        active_drivers=drivers,
-        drivers_problem=mask(problem) if problem else None,
         cache=cache,
         in_container=any(path.exists() for path in CONTAINER_FILES)
         or any(os.environ.get(name) for name in CONTAINER_VARIABLES),

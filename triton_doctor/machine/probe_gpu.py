@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.machine.facts import Gpu
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 NVML = "libnvidia-ml.so.1"
 NODES = Path("/sys/class/kfd/kfd/topology/nodes")
 RENDER = Path("/sys/class/drm")
 TEXT_BYTES = 96
-PATIENCE_SECONDS = 120
-# Asks triton itself, in a process of its own, because that makes a context.
-QUESTION = """
-import json, sys
-from triton.backends import backends
-active = [name for name, backend in backends.items() if backend.driver.is_active()]
-print(json.dumps(active))
-"""
 
 
 class NvmlMemory(ctypes.Structure):
@@ -103,21 +92,3 @@ def read_number(path: Path) -> int | None:
         return int(path.read_text())
     except (OSError, ValueError):
         return None
-
-
-def ask_triton(environment: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
-    """The drivers that triton finds active, and what went wrong. It imports triton, and may make a context."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", QUESTION],
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_SECONDS,
-        )
-        if done.returncode == 0:
-            return tuple(json.loads(done.stdout.splitlines()[-1])), None
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        return (), str(error)
-    return (), (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]

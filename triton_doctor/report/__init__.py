@@ -29,6 +29,7 @@ class Show(StrEnum):
 
     INFO = "info"
     UNDECIDED = "undecided"
+    UNRESOLVED = "unresolved"
     ALL = "all"
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.live.activity import COMPILING
-from triton_doctor.runtime.live.wording import tell_state, tell_tool
+from triton_doctor.runtime.live.wording import tell_tool
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ def tell_attached(seen: AttachedProcess) -> Iterator[str]:
         yield escape_line(f"  thread {name or 'without a name'} is at {where}")
     if len(seen.places) > PLACES_SHOWN:
         yield f"  and {len(seen.places) - PLACES_SHOWN} threads more"
-    if seen.watched is not None:
-        yield escape_line(f"  it is watched, and says: {tell_state(seen.watched, time.time_ns())}")
 
 
 def tell_activity(activity: ThreadActivity) -> str:
@@ -66,6 +63,5 @@ def render_attached(seen: AttachedProcess) -> str:
             {"thread": name, "path": frame.path, "line": frame.line, "function": frame.function}
             for name, frame in seen.places
         ],
-        "watched": None if seen.watched is None else tell_state(seen.watched, time.time_ns()),
     }
     return json.dumps({"schema": SCHEMA} | fields, indent=2) + "\n"

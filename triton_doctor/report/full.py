@@ -28,7 +28,7 @@ from triton_doctor.report.concise import (
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question
-from triton_doctor.rulebook import page_uri, rule_name
+from triton_doctor.rulebook import installed_home, rule_name
 from triton_doctor.terminal import environment_of_console, escape_line, escape_text, print_lines
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _heading(finding: Finding, view: View) -> Text:
 
 def _linked(code: str, view: View, style: str = "") -> tuple[str, Style | str]:
     """`code`, which a terminal that can opens the page of."""
-    link = page_uri(code) if view.links else None
+    link = installed_home().page_uri(code) if view.links else None
     return code, Style.parse(style) + Style(link=link) if link else style
 
 

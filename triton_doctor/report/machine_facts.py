@@ -36,8 +36,6 @@ def fact_rows(machine: Machine) -> Iterator[tuple[str, str]]:
         yield "gpu", describe_gpu(gpu, machine.driver)
     if not machine.gpus:
         yield "gpu", "none"
-    if machine.active_drivers is not None:
-        yield "drivers", ", ".join(machine.active_drivers) or "none is active"
     if machine.gpus:
         yield "library", machine.driver_library or "not found"
     yield "compiler", machine.compiler or "none"

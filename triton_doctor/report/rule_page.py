@@ -7,6 +7,7 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.rulebook import installed_home
 from triton_doctor.terminal import environment_of_console
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
         legacy_windows=False,
     )
     facts = f"{page.severity.label}, found by {page.evidence} evidence, since {page.since}"
-    console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(), sep="\n")
-    console.print(Markdown(page.markdown))
+    console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(page.summary), Text(), sep="\n")
+    console.print(Markdown(installed_home().link_pages(page.markdown)))
     assert isinstance(console.file, io.StringIO)
     # Markdown is drawn in lines as wide as the console, most of them blanks.
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())

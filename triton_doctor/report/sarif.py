@@ -54,14 +54,15 @@ def rule_object(code: str) -> dict[str, Any]:
     """The reportingDescriptor of `code`, with its page as help."""
     if code not in page_paths():
         return {"id": code}
-    page = read_page(code)
+    page, home = read_page(code), installed_home()
+    help_text = home.link_pages(page.markdown)
     return {
         "id": code,
         "name": page.name,
         "shortDescription": {"text": page.summary},
         "fullDescription": {"text": dict(page.sections).get("What it does", page.summary)},
-        "helpUri": installed_home().page_uri(code),
-        "help": {"text": page.markdown, "markdown": page.markdown},
+        "helpUri": home.page_uri(code),
+        "help": {"text": help_text, "markdown": help_text},
         "defaultConfiguration": {"level": LEVELS[page.severity]},
     }
 

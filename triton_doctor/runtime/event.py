@@ -102,6 +102,13 @@ class CompileEvent:
         """What this launch waited, without what is paid once a process."""
         return sum(us for _, us in self.stages_us)
 
+    def __repr__(self) -> str:
+        """Return one line: the kernel, its constexprs, and how long it took (docs of the class for all fields)."""
+        declared = {name for name, kind in self.key.signature if kind == "constexpr"}
+        constants = "".join(f" {name}={value}" for name, value in self.key.constants if name in declared)
+        took = "dry" if self.dry else f"{self.tier} in {self.duration_us / 1000:.1f} ms"
+        return f"<CompileEvent {self.kernel.name}{constants}: {took}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEvent:

@@ -47,7 +47,7 @@ def summarize_html(recording: Recording) -> str:
         )
         for kernel in kernels[:KERNELS_SHOWN]
     ]
-    first = escape(repr(recording).partition("\n")[0])
+    first = escape(str(recording).partition("\n")[0])
     more = f"<p>and {len(kernels) - KERNELS_SHOWN:,} kernels more</p>" if len(kernels) > KERNELS_SHOWN else ""
     table = f"<table><thead>{_row('th', HEAD)}</thead><tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
     return f"<div><p><b>{first}</b></p>{table if rows else ''}{more}</div>"

@@ -208,7 +208,8 @@ def _alone(ranked: Iterable[tuple[int, Recording]], ranks: int) -> Iterator[tupl
     busy: defaultdict[int, list[Interval]] = defaultdict(list)
     for rank, recording in ranked:
         busy[rank] += [one for event in recording.events for _, one in read_intervals(event)]
-    pairs = [(rank, pair) for rank, of_rank in busy.items() for pair in union(of_rank)]
+    # A dry run compiles in no time: an interval without length would end before it begins in the order of `bounds`.
+    pairs = [(rank, (begin, end)) for rank, of_rank in busy.items() for begin, end in union(of_rank) if begin < end]
     bounds = [(begin, True, rank) for rank, (begin, _) in pairs] + [(end, False, rank) for rank, (_, end) in pairs]
     alone: Counter[int] = Counter()
     # The time in which not all were busy, so far, and what it was when each of those that are busy began.

@@ -51,7 +51,11 @@ class Recording:
     processes: tuple[Recording, ...] = ()
 
     def __repr__(self) -> str:
-        """A summary: what compiled, and the cause of each kernel's compiles."""
+        """Return one line: how much was launched, compiled and loaded."""
+        return f"<{next(self._summarize())}>"
+
+    def __str__(self) -> str:
+        """Return a summary: what compiled, and the causes of each kernel's compiles."""
         return "\n".join(self._summarize())
 
     def _repr_html_(self) -> str:

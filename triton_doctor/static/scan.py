@@ -125,10 +125,9 @@ def scan(
         unreadable = {one.path: one for one in (*database.unopened.values(), *result.unreadable)}
         found += tuple(unreadable.values())
     shown = suppress(found, database.directives(), ran=ran, known=known)
-    if scan_result is None:
-        names = kept.names
-    else:
-        names = find_names(database, (one for result in scan_result.file_results.values() for one in result.found))
+    names = kept.names
+    if scan_result is not None:
+        names = find_names(database, scan_result, scan_cache if scan_cache is not None else NO_SCAN_CACHE)
     if cache is not None and (scan_result is not None or database.seen() != kept.seen):
         left = kept.load_rest() if scan_cache is None else scan_cache
         if scan_result is not None:

@@ -65,7 +65,7 @@ def test_compile_of_a_process_that_is_not_watched_is_named_with_kernel_stage_and
     python = runner()
     require_sight(process.pid)
     deadline = time.monotonic() + AT_MOST_S
-    command = ("-m", "triton_doctor", "attach", str(process.pid), "--seconds", "0", "--output-format", "json")
+    command = ("-m", "triton_doctor", "top", str(process.pid), "--output-format", "json")
     # On a busy machine a look may begin before the compile comes to its last stage.
     while not (seen := json.loads(python(*command).stdout))["tool"] or not is_in_one_stage(seen):
         assert time.monotonic() < deadline, seen
@@ -76,7 +76,6 @@ def test_compile_of_a_process_that_is_not_watched_is_named_with_kernel_stage_and
     assert activity["path"] == str(KERNELS / "kernels.py")
     assert activity["source"] == "kernel[(1,)](Memory(), n, BLOCK=64)"
     assert seen["tool"]["name"] == "ptxas"
-    assert seen["watched"] is None
 
 
 def test_process_that_compiles_nothing_is_said_to_and_where_it_is(runner, tmp_path):
@@ -86,7 +85,7 @@ def test_process_that_compiles_nothing_is_said_to_and_where_it_is(runner, tmp_pa
     try:
         process.stdout.readline()
         require_sight(process.pid)
-        said = runner()("-m", "triton_doctor", "attach", str(process.pid), "--seconds", "0").stdout
+        said = runner()("-m", "triton_doctor", "top", str(process.pid)).stdout
     finally:
         process.kill()
         process.communicate()
@@ -137,7 +136,7 @@ print([state.compiled for state in gather_states() if state.pid == os.getpid()])
 
 
 def test_watching_needs_a_python_that_can_reach_into_another(runner):
-    done = runner()("-m", "triton_doctor", "attach", "1", "--watch", check=False)
+    done = runner()("-m", "triton_doctor", "top", "1", "--watch", check=False)
 
     if sys.version_info >= (3, 14):
         pytest.skip("this Python can")

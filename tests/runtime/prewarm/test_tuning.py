@@ -4,19 +4,20 @@ import re
 
 import pytest
 
+from tests.rule_pages import example_and_fixed
 from tests.runtime.prewarm.conftest import REPOSITORY, Workshop
 
 PAGE = (REPOSITORY / "rules" / "TRD717-tuning-not-kept.md").read_text()
-BAD, GOOD = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLE, FIXED = example_and_fixed(PAGE)
 
 
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        pytest.param(BAD, "at each start: it has no `cache_results=True`", id="bad"),
-        pytest.param(GOOD, "", id="good"),
+        pytest.param(EXAMPLE, "at each start: it has no `cache_results=True`", id="example"),
+        pytest.param(FIXED, "", id="fixed"),
         pytest.param(
-            GOOD.replace('{"BLOCK": 256}', '{"BLOCK": 256}, pre_hook=print'),
+            FIXED.replace('{"BLOCK": 256}', '{"BLOCK": 256}, pre_hook=print'),
             "at each start: a `pre_hook` of a config voids `cache_results`",
             id="hooked",
         ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.project.names import unscanned
+from triton_doctor.testing.baseline import Baseline, write_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -413,6 +414,7 @@ def test_recordings_and_baselines_of_triton_doctor_name_kernels_and_launch_none(
     )
     path = write("a.py", program)
     write("seen.jsonl", '{"event":"header","schema":1}\n{"event":"compile","kernel":"fill"}\n')
+    write_baseline(folder / "compiles.json", Baseline(variants=frozenset({("a.fill", (("n", "3"),))})))
     doctor("check", "--write-baseline", "--no-cache", ".")
     assert "fill" in (folder / "triton-doctor-baseline.json").read_text()
 

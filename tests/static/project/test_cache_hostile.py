@@ -250,6 +250,6 @@ def test_clean_removes_the_databases_and_nothing_else(
     doctor("check")
     (own_cache / "notes.txt").write_text("mine")
 
-    assert doctor("clean").out == "removed the cache of 1 project\n"
-    assert doctor("clean").out == "nothing to remove\n"
+    assert doctor("check", "--clean").out == "removed the cache of 1 project\n"
+    assert doctor("check", "--clean").out == "nothing to remove\n"
     assert [file.name for file in own_cache.iterdir()] == ["notes.txt"]

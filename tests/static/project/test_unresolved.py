@@ -31,7 +31,7 @@ def test_launch_whose_kernel_is_not_found_is_counted_and_explained(
 ) -> None:
     write("a.py", f"{HEAD}{program}\ndef other(x):\n    k[(1,)](x)\n")
 
-    outcome = doctor("check", "-v", ".")
+    outcome = doctor("check", "--show", "unresolved", ".")
 
     assert "2 launches (1 not resolved)" in outcome.out
     (line,) = (line for line in outcome.err.splitlines() if "not resolved" in line)
@@ -42,7 +42,7 @@ def test_launch_whose_kernel_is_not_found_is_counted_and_explained(
 def test_nothing_is_said_where_all_are_found(doctor: Callable[..., Outcome], write: Callable[..., Path]) -> None:
     write("a.py", f"{HEAD}def run(x):\n    k[(1,)](x)\n")
 
-    outcome = doctor("check", "-v", ".")
+    outcome = doctor("check", "--show", "unresolved", ".")
 
     assert "1 launch\n" in outcome.out
     assert outcome.err == ""
@@ -56,6 +56,6 @@ def test_file_with_code_of_a_kernel_and_no_kernel_is_named(
     write("pallas.py", "import triton, jax.experimental.pallas as pl\n\ndef k(x):\n    i = pl.program_id(0)\n")
     write("a.py", f"{HEAD}def run(x):\n    k[(1,)](x)\n")
 
-    outcome = doctor("check", "-v", ".")
+    outcome = doctor("check", "--show", "unresolved", ".")
 
     assert [line.partition(": no kernel")[0] for line in outcome.err.splitlines()] == ["own.py:6"]

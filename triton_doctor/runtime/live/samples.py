@@ -13,7 +13,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.live.folder import namespace
 from triton_doctor.runtime.live.process_table import ProcessTable
 from triton_doctor.runtime.live.stacks import find_place, find_wait, read_activity, read_stacks
-from triton_doctor.runtime.live.states import RUNNING, ToolProcess, gather_states, read_tool
+from triton_doctor.runtime.live.states import RUNNING, ToolProcess, read_tool
 from triton_doctor.runtime.live.wording import LAUNCHING_S
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class AttachedProcess:
     """What was seen of process `pid` in `samples` looks. `state` is a letter of proc(5).
 
     `activities` are with in how many looks each was seen, most first; `places` are where threads were at the last look
-    that do nothing in Triton, by their names. `watched` is what its live file says, if it has one.
+    that do nothing in Triton, by their names.
     """
 
     pid: int
@@ -42,7 +42,6 @@ class AttachedProcess:
     activities: tuple[tuple[ThreadActivity, int], ...]
     places: tuple[tuple[str, StackFrame], ...]
     tool: ToolProcess | None
-    watched: ProcessState | None
 
 
 def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
@@ -68,7 +67,6 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
         activities=tuple(counts.most_common()),
         places=tuple((name, frame) for name, frame in places if frame is not None),
         tool=read_tool(pid, table),
-        watched=next((state for state in gather_states(pids={pid}) if state.pid == pid), None),
     )
 
 

@@ -39,7 +39,7 @@ def trace_event() -> Callable[[Event], None]:
     try:
         from opentelemetry import trace
     except ImportError as error:
-        hint = "pip install 'triton-doctor[metrics]'"
+        hint = "pip install opentelemetry-api"
         raise DoctorError("spans need opentelemetry-api, which is not installed", hint=hint) from error
     tracer = trace.get_tracer("triton_doctor")
 

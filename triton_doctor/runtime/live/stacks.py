@@ -24,7 +24,7 @@ from triton_doctor.runtime.live.activity import BUILDING, COMPILING, LOADING, TU
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INSTALL = "pip install 'triton-doctor[attach]'"
+INSTALL = "pip install py-spy"
 READ_S = 30.0
 # Of py-spy 0.4: what it says where the system does not let it look.
 DENIED = "ermission"
@@ -91,7 +91,7 @@ def read_stacks(pid: int) -> tuple[ThreadStack, ...]:
     beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
     program = beside if os.path.exists(beside) else shutil.which("py-spy")
     if program is None:
-        raise DoctorError("attach reads stacks by py-spy, which is not installed", hint=INSTALL)
+        raise DoctorError("`top PID` reads stacks by py-spy, which is not installed", hint=INSTALL)
     command = [program, "dump", "--pid", str(pid), "--json", "--locals", "--nonblocking"]
     said = ""
     for _ in range(TRIES):

@@ -36,9 +36,7 @@ def connect(text: str) -> Cluster:
     try:
         import distributed
     except ImportError as error:
-        raise DoctorError(
-            "dask.distributed is not installed here", hint="pip install 'triton-doctor[cluster]'"
-        ) from error
+        raise DoctorError("dask.distributed is not installed here", hint="pip install distributed") from error
     address = text.removeprefix(SCHEME)
     make_client: Any = distributed.Client
     try:

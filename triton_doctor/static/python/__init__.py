@@ -34,6 +34,6 @@ Files, in reading order:
 - `plain_parameters`, `steering`, `unrolled_loops`: further uses, computed only for fixes and remedies.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.
 - `occurrences`: every place where a text has a name, and what it is there.
-- `moved_lines`: edits that only move lines. `clocks`: calls that measure time.
+- `clocks`: calls that measure time.
 - `unreadable`: files that do not parse, TRD900.
 """

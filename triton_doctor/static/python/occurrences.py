@@ -6,17 +6,17 @@ Example: `from ops import scale` and `scale[grid](x)` are a binding, and a use o
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from enum import Enum
+from importlib.util import decode_source
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.module import Import
-from triton_doctor.static.python.pieces import parse
+from triton_doctor.static.python.pieces import lines_of, parse
 from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.static.sources.spellings import word_pattern
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 _HOLDS_CODE = re.compile(r">>>|```|~~~|::")
 # Comments that tools execute or read: `#!`, magics of notebooks, `# RUN:` and `# CHECK-LABEL:` of lit, types.
 _DIRECTIVE = re.compile(r"#\s*(?:[!%]|[A-Z][A-Z0-9-]*:|type:)")
-# Statements that name what they bind.
-_NAMING = ("import", "from", "global", "nonlocal")
+_DECLARES = re.compile(r"\b(?:def|class|as|case)\s+$")
 _OPENING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# A line, from 1, and an offset in its UTF-8, from 0.
+Position: TypeAlias = tuple[int, int]
 Scope: TypeAlias = tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ...]
 
 
@@ -64,62 +65,79 @@ class Occurrence(NamedTuple):
 
 @cached_in_scan()
 def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
-    """Return the occurrences of `name` in the text of a Python file. Raises as `ast.parse` and `tokenize` do."""
-    tree, word = read_bindings(data), word_pattern(name)
-    found, first, before = list[Occurrence](), "", ""
-    for token in tokenize.tokenize(io.BytesIO(tree.text).readline):
-        text = token.string if token.string.isascii() else unicodedata.normalize("NFKC", token.string)
-        (line, column), (end_line, end_column) = token.start, token.end
-        if token.type == tokenize.NAME and text == name:
-            place = tree.places.get((line, column + 1)) or tree.places.get((end_line, end_column + 1))
-            if place is not None and name in (getattr(place[0], part, None) for part in ("id", "attr", "arg")):
-                found.append(tree.occurrence(*place))
-            else:
-                # Declarations, and what has no position of its own in the tree.
-                is_binding = before in ("def", "class", "as", "case") or first in _NAMING
-                found.append(Occurrence(OccurrenceKind.BINDING if is_binding else OccurrenceKind.OTHER, line))
-        elif token.type not in (tokenize.NAME, tokenize.ENCODING) and word.search(text):
-            is_prose = (
-                not _DIRECTIVE.match(text)
-                if token.type == tokenize.COMMENT
-                else (line, column + 1) in tree.docstrings and not _HOLDS_CODE.search(text)
-            )
-            found.append(Occurrence(OccurrenceKind.PROSE if is_prose else OccurrenceKind.OTHER, line))
-        if token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING) or text == ";":
-            first = before = ""
-        elif token.type not in (tokenize.NL, tokenize.COMMENT):
-            first, before = first or text, text
+    """Return the occurrences of `name` in the text of a Python file. Raises as `ast.parse` does."""
+    word, named = word_pattern(name), _Names(data, frozenset({name}))
+    # A name before a dot has bindings of its own.
+    attributes = (node for node, _ in named.places.values() if isinstance(node, ast.Attribute) and node.attr == name)
+    firsts = {ast.unparse(node).partition(".")[0] for node in attributes}
+    tree = _Names(data, frozenset({name, *filter(str.isidentifier, firsts)})) if firsts else named
+    found = list[Occurrence]()
+    for number, line in enumerate(tree.lines, start=1):
+        if not line.isascii() and len(word.findall(unicodedata.normalize("NFKC", line))) > len(word.findall(line)):
+            found.append(Occurrence(OccurrenceKind.OTHER, number))
+        elif name in line:
+            found += (_occurrence(tree, name, number, match.start()) for match in word.finditer(line))
     return tuple(found)
 
 
-class Bindings:
-    """The names of a Python file: where they are, and which scopes bind them.
+def _occurrence(tree: _Names, name: str, number: int, column: int) -> Occurrence:
+    """Return what `name` is on line `number` at `column`, which counts from 0."""
+    line = tree.lines[number - 1]
+    start, end = ((number, len(line[:at].encode())) for at in (column, column + len(name)))
+    for place in (tree.places.get(start), tree.places.get(end)):
+        if place is not None and name in (getattr(place[0], part, None) for part in ("id", "attr", "arg")):
+            return tree.occurrence(*place)
+    is_prose = tree.is_prose_at(start)
+    if is_prose is not None:
+        kind = OccurrenceKind.PROSE if is_prose else OccurrenceKind.OTHER
+    elif any(first <= start < last for first, last in tree.naming) or _DECLARES.search(line, 0, column):
+        kind = OccurrenceKind.BINDING
+    else:
+        signs = (at.start() for at in re.finditer("#", line[:column]))
+        comment = next((at for at in signs if tree.is_prose_at((number, len(line[:at].encode()))) is None), None)
+        is_prose = comment is not None and not _DIRECTIVE.match(line, comment)
+        kind = OccurrenceKind.PROSE if is_prose else OccurrenceKind.OTHER
+    return Occurrence(kind, number)
+
+
+class _Names:
+    """Where a Python file has some `words` as names, and which scopes bind them. Statements without them are skipped.
 
     A scope is given by the functions and classes around it, outermost first. Uses of a name that the file declares
     global or nonlocal are not resolved. What a lambda or comprehension binds may be used anywhere.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, words: frozenset[str]) -> None:
         """Raises as `ast.parse` does."""
-        source = SourceText(data)
-        self.text = source.text
-        self.docstrings = set[tuple[int, int]]()
+        self.lines = decode_source(data).split("\n")
         # By the start of a name or argument, or the end of an attribute.
-        self.places: dict[tuple[int, int], tuple[ast.AST, Scope]] = {}
-        self.renames: defaultdict[str, set[str]] = defaultdict(set)
-        self._span = source.span
+        self.places: dict[Position, tuple[ast.AST, Scope]] = {}
+        # Where statements that only name what they bind begin and end.
+        self.naming = list[tuple[Position, Position]]()
+        self._strings = list[tuple[Position, Position, bool]]()
+        self._span = SourceText(data).span
         self._bindings: defaultdict[str, defaultdict[Scope, list[Import | None]]]
         self._bindings = defaultdict(lambda: defaultdict(list))
         self._declared, self._shadowed = set[str](), set[str]()
-        pending: list[tuple[ast.AST, Scope]] = [(parse(data), ())]
+        spelled = re.compile("|".join(map(re.escape, words)))
+        numbers = [number for number, line in enumerate(self.lines, start=1) if spelled.search(line)]
+        pending: list[tuple[ast.AST, Scope]] = [(_tree(data), ())]
         while pending:
             node, scope = pending.pop()
+            if isinstance(node, ast.stmt):
+                first, last = lines_of(node)
+                if bisect_left(numbers, first) == bisect_right(numbers, last):
+                    continue
             inner = (*scope, node) if isinstance(node, _OPENING) else scope
             self._add(node, scope, inner)
             for field, value in ast.iter_fields(node):
                 at = inner if field == "body" else scope
                 children = value if isinstance(value, list) else [value]
                 pending += [(child, at) for child in children if isinstance(child, ast.AST)]
+
+    def is_prose_at(self, position: Position) -> bool | None:
+        """Return whether the string at `position` is a docstring without code; None if there is no string."""
+        return next((is_prose for start, end, is_prose in self._strings if start <= position < end), None)
 
     def occurrence(self, node: ast.AST, scope: Scope) -> Occurrence:
         """Return what the name at `node` in `scope` is."""
@@ -152,28 +170,29 @@ class Bindings:
             case ast.arg():
                 self._place(node, scope)
             case ast.Attribute():
-                span = self._span(node)
-                self.places[span.end_line, span.end_column] = node, scope
+                self.places[_ends(node)[1]] = node, scope
             case ast.Lambda(args=arguments):
                 self._shadowed.update(_arguments(arguments))
             case ast.comprehension(target=target):
                 self._shadowed.update(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 self._declared.update(names)
+                self.naming.append(_ends(node))
             case ast.Import(names=aliases):
+                self.naming.append(_ends(node))
                 for alias in aliases:
                     module = alias.name if alias.asname else alias.name.partition(".")[0]
                     imported = Import(module=module, member=None, level=0)
                     self._bindings[alias.asname or module][scope].append(imported)
             case ast.ImportFrom(names=aliases, module=module, level=level):
+                self.naming.append(_ends(node))
                 for alias in aliases:
                     imported = Import(module=module or "", member=alias.name, level=level)
                     self._bindings[alias.asname or alias.name][scope].append(imported)
-                    if alias.asname is not None and alias.asname != alias.name:
-                        self.renames[alias.name].add(alias.asname)
-            case ast.Expr(value=ast.Constant(value=str()) as text):
-                span = self._span(text)
-                self.docstrings.add((span.line, span.column))
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                self._strings.append((*_ends(node), not _HOLDS_CODE.search(text)))
+            case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
+                self._strings.append((*_ends(node), False))
             case ast.MatchMapping(rest=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 self._bindings[name][scope].append(None)
             case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
@@ -186,8 +205,11 @@ class Bindings:
                 pass
 
     def _place(self, node: ast.Name | ast.arg, scope: Scope) -> None:
-        span = self._span(node)
-        self.places[span.line, span.column] = node, scope
+        self.places[_ends(node)[0]] = node, scope
+
+
+def _ends(node: ast.expr | ast.stmt | ast.arg) -> tuple[Position, Position]:
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
 
 def _arguments(arguments: ast.arguments) -> list[str]:
@@ -195,11 +217,11 @@ def _arguments(arguments: ast.arguments) -> list[str]:
 
 
 def find_renames(data: bytes, name: str) -> frozenset[str]:
-    """Return the names under which a Python file imports `name`. Raises as `ast.parse` does."""
-    return frozenset(read_bindings(data).renames.get(name, ()))
+    """Return the names under which the text of a Python file may import `name`."""
+    found = re.findall(rb"(?<!\w)%s[\s\\]+as[\s\\]+(\w+)" % re.escape(name.encode()), data)
+    return frozenset(other.decode() for other in found) - {name}
 
 
-@cached_in_scan(most=64)
-def read_bindings(data: bytes) -> Bindings:
-    """Return the names of a Python file. Raises as `ast.parse` does."""
-    return Bindings(data)
+@cached_in_scan(most=16)
+def _tree(data: bytes) -> ast.Module:
+    return parse(data)

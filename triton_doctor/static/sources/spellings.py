@@ -53,7 +53,7 @@ def looks_up(data: bytes) -> bool:
 
 
 @cached_in_scan()
-def _computed_words(data: bytes) -> frozenset[str]:
+def computed_words(data: bytes) -> frozenset[str]:
     """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
     text = _normal(_without_escapes(data) or data)
     found = set(_words_in_literals(_NESTED.sub(r"\2", text)) - _words_in_literals(text))
@@ -96,9 +96,9 @@ def _words_in_literals(text: str) -> Counter[str]:
     return Counter(word for found in _LITERAL.finditer(text) for word in re.findall(r"[\w\0]+", found[2]))
 
 
-def may_compute(data: bytes, name: str) -> bool:
-    """Return whether a text in `data` may be `name` once its parts are joined. A part that is not known is any text."""
-    for word in _computed_words(data):
+def may_compute(words: frozenset[str], name: str) -> bool:
+    """Return whether one of `computed_words` may be `name`. A part that is not known is any text."""
+    for word in words:
         is_open = "\0" in word and any(map(str.isalnum, word))
         if word == name or (is_open and re.fullmatch(".*".join(map(re.escape, word.split("\0"))), name)):
             return True
@@ -120,8 +120,10 @@ def holds_word(data: bytes, name: str) -> bool:
 def spells_otherwise(data: bytes, name: str) -> bool:
     """Return whether a word of the text `data` is `name` only once its escapes are resolved."""
     resolved = _without_escapes(data)
+    if resolved is None or name.encode() not in resolved:
+        return False
     word = re.compile(rb"(?<![\w\x80-\xff])%s(?![\w\x80-\xff])" % re.escape(name.encode()))
-    return resolved is not None and name.encode() in resolved and len(word.findall(resolved)) > len(word.findall(data))
+    return len(word.findall(resolved)) > len(word.findall(data))
 
 
 @cached_in_scan()

@@ -162,7 +162,7 @@ def complaints(
             meant = {rule for rule in known if rule.startswith(code)}
             if not meant:
                 message = f"`{word}[{code}]` names a rule that does not exist"
-                yield directive, message, "`triton-doctor rules` lists them", None
+                yield directive, message, "`triton-doctor rule` lists them", None
             elif directive.word is DirectiveKind.ENABLE:
                 if code not in disabled:
                     yield directive, f"`enable[{code}]` ends no `disable[{code}]`", "remove it", code

@@ -19,9 +19,7 @@ def require_hypothesis() -> None:
     try:
         import hypothesis  # noqa: F401
     except ImportError as error:
-        raise DoctorError(
-            "a search needs hypothesis, which is not installed", hint="pip install 'triton-doctor[search]'"
-        ) from error
+        raise DoctorError("a search needs hypothesis, which is not installed", hint="pip install hypothesis") from error
 
 
 def find_unpredicted(

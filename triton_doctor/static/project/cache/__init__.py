@@ -5,8 +5,6 @@ are still valid, if settings and version are the same. A database that is damage
 missing.
 
 Example: after an edit of `a.py`, the cache provides the findings of all files whose dependencies do not include `a.py`.
-If the edit only adds or removes plain comments and empty lines between statements, all findings stay valid and move to
-their new lines.
 
 Files, in reading order:
 

@@ -182,7 +182,7 @@ def _decode_rest(head: _Head, directives: dict[str, tuple[Directive, ...]]) -> S
     details = _decode(head.details, _Details)
     if details is None or details.summaries.keys() != head.results.keys():
         return NO_SCAN_CACHE
-    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {})
+    known = FileFacts(details.roles, details.words, details.members, details.setting, directives, {}, {})
     summaries, file_results = {}, {}
     for path, result in head.results.items():
         summaries[path] = details.summaries[path]._replace(unreadable=result.unreadable)

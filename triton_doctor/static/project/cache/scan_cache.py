@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from triton_doctor.static.project.cache.results import FileFindings, FileReport
 from triton_doctor.static.project.database.dependencies import NO_CHANGES, ChangedFile, Changes
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.database.roles import FileFacts, Role, facts_of, taken_names
-from triton_doctor.static.python.moved_lines import find_moved_lines
-from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps, content_digest
-from triton_doctor.static.sources.notebooks import SUFFIX
+from triton_doctor.static.project.database.roles import FileFacts, Role, taken_names
+from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Set
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.database.dependencies import Dependencies
     from triton_doctor.static.project.database.kept_modules import KeptModules
     from triton_doctor.static.project.names.kernel_names import KernelNames
-    from triton_doctor.static.python.moved_lines import MovedLines
     from triton_doctor.static.sources.directives import Directive
 
 
@@ -101,7 +98,7 @@ class ScanCache(NamedTuple):
     texts: Mapping[str, bytes]
 
     def after_edits(self, database: Database, tests: Container[str] = ()) -> tuple[ScanResult, Changes]:
-        """Return the results, moved to current lines, and the changes since. `tests` are test modules.
+        """Return the results, and the changes since. `tests` are test modules.
 
         Passes the facts about unchanged files on to `database`.
         """
@@ -113,22 +110,7 @@ class ScanCache(NamedTuple):
         database.known = self.known.without(paths) if paths else self.known
         unreadable = (one.path for summary in self.scan_result.summaries.values() for one in summary.unreadable)
         database.parsed = self.scan_result.summaries.keys() - paths - frozenset(unreadable)
-        moved = [
-            one for path in sorted(paths & database.python.keys()) if (one := self._moved(path, database)) is not None
-        ]
-        scan_result = self.scan_result
-        for one in moved:
-            scan_result = move_results(scan_result, one, database)
-        paths -= {one.path for one in moved}
-        return scan_result, self._changes(database, tests, paths, gone, came)
-
-    def _moved(self, path: str, database: Database) -> MovedLines | None:
-        """Return how lines moved in a Python file; None if its meaning changed."""
-        before, after = self.texts.get(path, b""), database.python[path]
-        if path.endswith(SUFFIX) or content_digest(before) != self.seen.digests.get(path):
-            return None
-        moved = find_moved_lines(path, before, after)
-        return moved if moved is not None and facts_of(before) == facts_of(after) else None
+        return self.scan_result, self._changes(database, tests, paths, gone, came)
 
     def _changes(
         self, database: Database, tests: Container[str], paths: frozenset[str], gone: Set[str], came: Set[str]
@@ -170,38 +152,6 @@ def read_texts(scan_result: ScanResult, database: Database, before: ScanCache) -
     return texts if sum(map(len, texts.values())) <= _MOST_BYTES else {}
 
 
-def move_results(scan_result: ScanResult, moved: MovedLines, database: Database) -> ScanResult:
-    """Return `scan_result` at current lines, without results whose text names a line."""
-    summaries = {path: _move_summary(one, moved, database) for path, one in scan_result.summaries.items()}
-    file_results = {path: _move_result(one, moved, database) for path, one in scan_result.file_results.items()}
-    return scan_result._replace(
-        summaries={path: one for path, one in summaries.items() if one is not None},
-        file_results={path: one for path, one in file_results.items() if one is not None},
-    )
-
-
-def _move_summary(summary: FileSummary, moved: MovedLines, database: Database) -> FileSummary | None:
-    unreadable = _move_findings(summary.unreadable, moved)
-    dependencies = summary.dependencies.rerun_queries(moved.path, database.fingerprint)
-    if unreadable is None or dependencies is None:
-        return None
-    return summary._replace(unreadable=unreadable, dependencies=dependencies)
-
-
-def _move_result(result: FileResult, moved: MovedLines, database: Database) -> FileResult | None:
-    found, unreadable = _move_findings(result.found, moved), _move_findings(result.unreadable, moved)
-    dependencies = result.dependencies.rerun_queries(moved.path, database.fingerprint)
-    if found is None or unreadable is None or dependencies is None:
-        return None
-    undecided = tuple(map(moved.undecided, result.undecided))
-    return result._replace(found=found, undecided=undecided, unreadable=unreadable, dependencies=dependencies)
-
-
-def _move_findings(findings: tuple[Finding, ...], moved: MovedLines) -> tuple[Finding, ...] | None:
-    there = tuple(new for one in findings if (new := moved.finding(one)) is not None)
-    return there if len(there) == len(findings) else None
-
-
 def _imports(role: Role | None) -> bool:
     """Return whether the imports of files with this role are searched."""
     return role is not None and role is not Role.BYSTANDER
@@ -236,5 +186,5 @@ class ScanStore(Protocol):
         ...
 
 
-NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {}, {})
+NO_SCAN_CACHE = ScanCache(NO_STAMPS, FileFacts({}, {}, {}, {}, {}, {}, {}), ScanResult(frozenset(), {}, {}), {}, {})
 NO_CACHED_SCAN = CachedScan(NO_STAMPS, {}, frozenset(), {}, {}, lambda: NO_SCAN_CACHE)

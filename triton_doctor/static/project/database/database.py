@@ -33,6 +33,7 @@ from triton_doctor.static.python.unreadable import explain_unreadable, newer_syn
 from triton_doctor.static.sources.contents import NO_STAMPS, FileContents, FileStamps
 from triton_doctor.static.sources.directives import read_hash_directives, read_python_directives
 from triton_doctor.static.sources.files import FileKind
+from triton_doctor.static.sources.spellings import computed_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -63,7 +64,7 @@ class Database:
         self.python = FileContents(seen)
         self.settings = FileContents(seen)
         self.unopened: dict[str, Finding] = {}
-        self.known = FileFacts({}, {}, {}, {}, {}, {})
+        self.known = FileFacts({}, {}, {}, {}, {}, {}, {})
         self.kept = KeptModules()
         self.parsed: Container[str] = ()
         # Some files are parsed only to check an earlier answer: their errors are not reported.
@@ -224,6 +225,10 @@ class Database:
     def imported_words(self, path: str) -> frozenset[str]:
         """Return the names after `import` in the Python file at `path`."""
         return self._fact(self.known.words, path, imported_words)
+
+    def computed_words(self, path: str) -> frozenset[str]:
+        """Return the words that literals in the Python file at `path` may be joined to."""
+        return self._fact(self.known.computed, path, computed_words)
 
     def _sources(self, path: str) -> frozenset[str]:
         return self._fact(self.known.sources, path, imported_sources)

@@ -99,20 +99,6 @@ class Dependencies(NamedTuple):
         """The files whose content the result depends on."""
         return self.read_paths.union(result.path for result in (*self.query_results, *self.search_results))
 
-    def rerun_queries(self, path: str, query_module: Callable[[str, ModuleQuery], bytes | None]) -> Dependencies | None:
-        """Return the dependencies with the current answers of the file at `path`, whose lines moved.
-
-        None if unreadable.
-        """
-        kinds = []
-        for results in (self.query_results, self.search_results):
-            old = frozenset(one for one in results if one.path == path)
-            new = [(one, query_module(path, one.query)) for one in old]
-            if any(now is None for _, now in new):
-                return None
-            kinds.append((results - old).union(one._replace(fingerprint=now) for one, now in new if now is not None))
-        return self._replace(query_results=kinds[0], search_results=kinds[1])
-
     def hold_after(self, changes: Changes) -> bool:
         """Return whether the result is still valid after `changes`."""
         return (

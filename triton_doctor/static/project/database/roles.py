@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.scan_caches import cached_in_scan
-from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs, python_may_set
+from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.python.clocks import may_measure_time
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.launch_texts import calls_subscript, may_launch
@@ -64,8 +64,9 @@ class FileFacts(NamedTuple):
     """Facts found by text search, by path.
 
     `roles`, `words` (the names after `import`), `members` (names subscripted as `something.name[`) and `sources`
-    (modules imported from) are about Python files. `setting` says whether a settings file may set something. `sources`
-    are not kept on disk. Files that are missing here were not searched yet.
+    (modules imported from) are about Python files, and so is `computed`, the words that literals are joined to.
+    `setting` says whether a settings file may set something. `sources` and `computed` are not kept on disk. Files that
+    are missing here were not searched yet.
     """
 
     roles: dict[str, Role]
@@ -74,6 +75,7 @@ class FileFacts(NamedTuple):
     setting: dict[str, bool]
     directives: dict[str, tuple[Directive, ...]]
     sources: dict[str, frozenset[str]]
+    computed: dict[str, frozenset[str]]
 
     def without(self, paths: frozenset[str]) -> FileFacts:
         """Return the facts of all files but those at `paths`."""
@@ -134,12 +136,6 @@ def imported_sources(data: bytes) -> frozenset[str]:
         if start < end < imported.start():
             found.add(data[start:end])
     return frozenset(sys.intern(os.fsdecode(name)) for name in found)
-
-
-def facts_of(data: bytes) -> tuple[object, ...]:
-    """Return all facts about a Python file that depend on its text, not counting plain comments."""
-    imported = imported_words(data), imported_sources(data), takes_all(data)
-    return role_of(data), *imported, taken_names(data), subscripted_members(data), python_may_set(data)
 
 
 def taken_names(data: bytes) -> frozenset[bytes]:

@@ -6,28 +6,35 @@ and prose. An import under another name adds that name to those of the kernel.
 
 from __future__ import annotations
 
-import tokenize
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.plan import LaunchStart, Safety
 from triton_doctor.static.project.database.import_index import last_name
-from triton_doctor.static.project.database.roles import takes_all
+from triton_doctor.static.project.database.roles import imported_sources, imported_words, takes_all
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
 from triton_doctor.static.project.names.resolver import DefinitionKind, DefinitionPlace, Resolver
 from triton_doctor.static.python.module import Import
 from triton_doctor.static.python.occurrences import OccurrenceKind, find_occurrences, find_renames
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.sources.spellings import holds_word, looks_up, may_compute, may_hold, spells_otherwise
+from triton_doctor.static.sources.spellings import (
+    computed_words,
+    holds_word,
+    looks_up,
+    may_compute,
+    may_hold,
+    spells_otherwise,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from triton_doctor.finding import Finding
     from triton_doctor.plan import ChangedKernel, Plan
+    from triton_doctor.static.project.cache.scan_cache import ScanCache, ScanResult
     from triton_doctor.static.project.database.database import Database
     from triton_doctor.static.python.occurrences import Occurrence
 
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError)
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 # Larger files are not parsed for this.
 MOST_BYTES = 2 << 20
 
@@ -42,6 +49,19 @@ class KernelNames(NamedTuple):
     lookers: tuple[str, ...]
     is_accounted: bool
 
+    def is_still(self, edited: Sequence[tuple[str, bytes]] | None) -> bool:
+        """Return whether none of the texts in `edited`, by path, concerns this; None if any may."""
+        return (
+            self.is_accounted
+            and edited is not None
+            and not any(
+                last_name(path) in self.lookers
+                or _is_near(data, self.lookers)
+                or any(may_hold(data, name) for name in self.names)
+                for path, data in edited
+            )
+        )
+
 
 _UNACCOUNTED = KernelNames(frozenset(), (), is_accounted=False)
 
@@ -51,17 +71,45 @@ def key_of(kernel: ChangedKernel) -> str:
     return f"{kernel.path}:{kernel.qualname}"
 
 
-def find_names(database: Database, findings: Iterable[Finding]) -> dict[str, KernelNames]:
-    """Return the names, by `key_of`, of each kernel that a safe fix of one of `findings` changes."""
+def find_names(database: Database, now: ScanResult, before: ScanCache) -> dict[str, KernelNames]:
+    """Return the names, by `key_of`, of each kernel that a safe fix in `now` changes.
+
+    Those in `before` are reused if no edit since concerns them.
+    """
     search = _NameSearch(database)
     found: dict[str, KernelNames] = {}
-    for finding in findings:
-        plan = finding.fix
-        if plan is not None and plan.kernel is not None and plan.safety is Safety.SAFE:
+    same = {id(result) for result in before.scan_result.file_results.values()}
+    results = sorted(now.file_results.values(), key=lambda result: id(result) in same)
+    edited = None
+    for result in results:
+        for finding in result.found:
+            plan = finding.fix
+            if plan is None or plan.kernel is None or plan.safety is not Safety.SAFE:
+                continue
             key = key_of(plan.kernel)
+            known = before.names.get(key) if id(result) in same else None
+            if key not in found and known is not None:
+                edited = edited if edited is not None else _edited_texts(database, before)
+                if known.is_still(edited):
+                    found[key] = known
             if key not in found:
                 found[key] = search.names(plan.kernel, plan)
     return found
+
+
+def _edited_texts(database: Database, before: ScanCache) -> list[tuple[str, bytes]] | None:
+    """Return the texts that changed since `before`, old and new, by path; None if imports or files changed."""
+    old, now = before.seen.digests, database.seen().digests
+    texts = list[tuple[str, bytes]]()
+    for path in old.keys() | now.keys():
+        if old.get(path) != now.get(path):
+            if path not in before.texts or path not in database.python:
+                return None
+            then, data = before.texts[path], database.python[path]
+            if _imports(then) != _imports(data):
+                return None
+            texts += [(path, then), (path, data)]
+    return texts
 
 
 class _NameSearch:
@@ -73,12 +121,12 @@ class _NameSearch:
         }
         self._resolver = Resolver(TrackedModules(database))
         self._database = database
-        self._looking_up = [path for path, data in self._texts.items() if looks_up(data)]
+        self._near: dict[str, tuple[tuple[str, ...], list[str]]] = {}
 
     def names(self, kernel: ChangedKernel, plan: Plan) -> KernelNames:
         qualname = kernel.qualname.partition("#")[0]
         names, pending = set[str](), {qualname.rpartition(".")[2]}
-        lookers = self._lookers(kernel)
+        lookers, near = self._lookers(last_name(kernel.path))
         module = self._database.module(kernel.path)
         variants = len(module.kernels_named[qualname]) if module is not None else 0
         try:
@@ -96,26 +144,48 @@ class _NameSearch:
                         return _UNACCOUNTED
         except UNPARSABLE:
             return _UNACCOUNTED
-        is_looked_up = any(
-            may_look_up(data, name, lookers, last_name(path)) for path, data in self._texts.items() for name in names
-        )
+        is_looked_up = any(may_compute(self._database.computed_words(path), name) for path in near for name in names)
         return KernelNames(frozenset(names), lookers, not is_looked_up)
 
-    def _lookers(self, kernel: ChangedKernel) -> tuple[str, ...]:
-        """Return the names of the module of `kernel`, and of those that may look up members of it."""
-        home = last_name(kernel.path)
-        others = (last_name(path) for path in self._looking_up if holds_word(self._texts[path], home))
-        return tuple(dict.fromkeys((home, *others)))
+    @cached_property
+    def _looking_up(self) -> list[str]:
+        return [path for path, data in self._texts.items() if looks_up(data)]
+
+    def _lookers(self, home: str) -> tuple[tuple[str, ...], list[str]]:
+        """Return the last names of modules that may look up members of the module `home`, and the files near it.
+
+        Those are the files of these modules, and the files that name one of them. `home` itself comes first.
+        """
+        if home not in self._near:
+            looking = [path for path in self._looking_up if holds_word(self._texts[path], home)]
+            lookers = tuple(dict.fromkeys((home, *map(last_name, looking))))
+            near = [
+                path
+                for path, data in self._texts.items()
+                if path in looking or last_name(path) in lookers or _names_looker(data, lookers)
+            ]
+            self._near[home] = lookers, near
+        return self._near[home]
 
 
-def may_look_up(data: bytes, name: str, lookers: tuple[str, ...], module: str = "") -> bool:
-    """Return whether a text may have a kernel called `name` looked up, in itself or by one of the modules `lookers`.
+def may_look_up(data: bytes, name: str, lookers: tuple[str, ...]) -> bool:
+    """Return whether a text outside the scan may have a kernel called `name` looked up.
 
-    `module` is the name of the module with that text. The first of `lookers` is the module of the kernel.
+    The first of `lookers` is the module of the kernel; the others may look up its members.
     """
-    home, *others = lookers
-    is_near = module in lookers or any(holds_word(data, other) for other in others)
-    return (is_near or (looks_up(data) and holds_word(data, home))) and may_compute(data, name)
+    return _is_near(data, lookers) and may_compute(computed_words(data), name)
+
+
+def _is_near(data: bytes, lookers: tuple[str, ...]) -> bool:
+    return _names_looker(data, lookers) or (looks_up(data) and holds_word(data, lookers[0]))
+
+
+def _names_looker(data: bytes, lookers: tuple[str, ...]) -> bool:
+    return any(holds_word(data, other) for other in lookers[1:])
+
+
+def _imports(data: bytes) -> tuple[object, ...]:
+    return imported_words(data), imported_sources(data), takes_all(data)
 
 
 class _KernelUser(NamedTuple):

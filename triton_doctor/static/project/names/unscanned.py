@@ -37,8 +37,8 @@ MORE_THAN_SEARCHED = (
 )
 _HEAD_BYTES = 8192
 _MARKDOWN = (".md", ".markdown")
-# The first bytes of a recording and of a baseline, which name kernels and launch none.
-_OWN_FILES = (b'{"event":"header",', b'{\n  "schema": 1,\n  "findings": [')
+# The first bytes of a recording, and of baselines of findings and of compiles, which name kernels and launch none.
+_OWN_FILES = (b'{"event":"header",', b'{\n  "schema": 1,\n  "findings": [', b'{\n  "schema": 1,\n  "made_with": {')
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
