@@ -65,11 +65,11 @@ def find_missing(
     keys = KernelKeys()
     known = {identify(variant) for variant in recorded}
     for space in spaces:
-        _Launch(space, recorded, unaligned, keys, known).run()
+        _KeySearch(space, recorded, unaligned, keys, known).run()
     return keys
 
 
-class _Launch:
+class _KeySearch:
     """Works out one launch, and adds what it needs to `keys`."""
 
     def __init__(
