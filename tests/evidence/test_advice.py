@@ -7,6 +7,7 @@ import pytest
 from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh
 from triton_doctor.evidence import advise, rules_behind
 from triton_doctor.finding import Verdict
+from triton_doctor.report.recording.wording import tell_faults
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.causes import FIRST, PRECEDENCE, explain
@@ -146,3 +147,27 @@ def test_check_confirms_what_the_report_advises(tmp_path):
     assert judged.evidence is not None
     assert judged.evidence.verdict is Verdict.CONFIRMED
     assert judged.evidence.text == "4 values seen, 3 of 12 variants would remain without it, 450 ms"
+
+
+def test_long_compile_of_an_unrolled_loop_is_told_with_stages_sizes_and_its_length(tmp_path):
+    unrolled = SOURCE.replace(
+        "    row = tl", "    for i in tl.static_range(n_rows):\n        tl.store(out_ptr + i, i)\n    row = tl"
+    )
+    (tmp_path / "kernels.py").write_text(unrolled)
+    kernel = replace(SCALE, path=(tmp_path / "kernels.py").as_posix())
+    stages = (("ttgir", 2_000_000), ("llir", 11_000_000), ("cubin", 45_000_000))
+    event = compile_event(400, kernel=kernel, stages_us=stages, sizes=(("llir", 20_000_000), ("cubin", 3_000_000)))
+    seen = account([process([event], 1, kernel=kernel)])
+    (told,) = [advice for advice in advise(seen) if advice.parameters == ("n_rows",)]
+
+    assert told.fact == "one compile took 58 s: `tl.static_range` unrolls a loop over `n_rows`, 400 here"
+    assert told.in_source
+    assert list(tell_faults(seen.kernels[0])) == [
+        "one compile took 58.00 s: cubin 45.00 s, llir 11.00 s, ttgir 2.00 s; it made 20.0 MB of llir, 3.0 MB of cubin"
+    ]
+
+
+def test_compile_of_seconds_is_not_long(tmp_path):
+    seen = account([process([compile_event(400, stages_us=(("cubin", 9_000_000),))], 1)])
+
+    assert seen.kernels[0].longest is None

@@ -162,6 +162,21 @@ def answer(mode):
     assert gaps(found) == []
 
 
+def test_values_that_no_reached_caller_passes_are_none_of_the_program(tmp_path: Path) -> None:
+    functions = """\
+def answer(block, flag: bool = True):
+    x = torch.empty(64, device="cuda")
+    scale[(1,)](x, x, 64, BLOCK=block, HAS_BIAS=flag)
+
+
+def other():
+    answer(32, False)
+"""
+    found = cover(tmp_path, functions, serve="import ops\n\nops.answer(64)\n")
+
+    assert found.is_whole
+
+
 def test_integer_that_is_not_specialized_has_one_class(tmp_path: Path) -> None:
     unspecialized = KERNELS.replace("@triton.jit\n", '@triton.jit(do_not_specialize=["n"])\n')
     found = cover(tmp_path, "", compiled(tmp_path, n=""), ops=unspecialized + FULL)
@@ -179,6 +194,20 @@ def answer(lengths: list[int]):
     found = cover(tmp_path, functions)
 
     assert told(found) == ["x given unaligned"]
+
+
+def test_view_that_is_passed_on_keeps_alignment_from_being_proved(tmp_path: Path) -> None:
+    functions = """\
+def answer(x):
+    scale[(1,)](x, x, 64, BLOCK=64, HAS_BIAS=True)
+
+
+def shifted(tokens):
+    answer(tokens[:, 1:].reshape(-1))
+"""
+    found = cover(tmp_path, functions, serve="import ops\n\nops.shifted(read())\n")
+
+    assert [(gap.reason.partition(" may")[0], gap.code) for gap in found.gaps] == [("`tokens[:, 1:]`", "TRD209")]
 
 
 def test_heuristic_is_computed_from_the_arguments_of_the_launch(tmp_path: Path) -> None:
@@ -208,7 +237,9 @@ def draw(x):
     [
         pytest.param("import ops\n\nops.answer(read())\n", [], id="nothing names it"),
         pytest.param("import ops\n\nops.answer(read())\nif hot():\n    ops.draw(x)\n", ["sample"], id="called"),
-        pytest.param("import ops\n\nWAYS = {'draw': ops.draw}\nops.answer(read())\n", ["sample"], id="in a table"),
+        pytest.param(
+            "import ops\n\nWAYS = {'draw': ops.draw}\nops.answer(read())\nWAYS[way()](1)\n", ["sample"], id="in a table"
+        ),
         pytest.param(
             "from ops import answer, draw\n\ndef unused():\n    draw(1)\n\nanswer(read())\n",
             [],

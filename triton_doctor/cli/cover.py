@@ -46,6 +46,10 @@ def find_cover(
         return Cover(gaps=(Gap(kind=NOT_PROVED, path="", line=0, reason=reason),))
     workspace = find_workspace(asked, load_settings(cwd / asked[0]), cwd=cwd)
     database = Database(workspace.files)
+    # Where packages are imported from: of an environment, no folder above the script.
+    tops = {(cwd / path).resolve().parent for path in asked if (cwd / path / "__init__.py").is_file()}
+    roots = (top.relative_to(workspace.base).as_posix() for top in tops if top.is_relative_to(workspace.base))
+    database.source_roots = sorted({*database.source_roots, *roots} - {"."})
     summaries = summarize_files(database, {}, NO_CHANGES)
     project = with_all_launches(empty_project(database, workspace.settings, workspace.base), summaries)
     linked = [launch for path in summaries.by_path for launch in summaries.launches(path)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
+from triton_doctor.runtime.event import LONG_US
 from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, REMEDIES, find_change, is_stride, refer_to
 from triton_doctor.runtime.variants import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.sources import KernelSource
     from triton_doctor.runtime.account import Account
-    from triton_doctor.runtime.event import KernelName
+    from triton_doctor.runtime.event import CompileEvent, KernelName
     from triton_doctor.runtime.kernel_account import KernelAccount
     from triton_doctor.runtime.variants import KeyPart, Saving
 
@@ -74,12 +75,13 @@ def advise(account: Account) -> tuple[Advice, ...]:
     """What to do, most seconds saved first. A cause that no change of the program would remove has no advice."""
     # torch.compile writes and tunes its kernels, and the user cannot.
     kernels = sorted((one for one in account.kernels if not one.direct), key=lambda kernel: -kernel.waited_us)
-    varying = [kernel for kernel in kernels if kernel.variants.parts or kernel.rounds.parts][:SOURCES_READ]
+    varying = [one for one in kernels if one.variants.parts or one.rounds.parts or one.longest][:SOURCES_READ]
     launched_in = (site.path for kernel in varying for site, _ in kernel.sites)
     sources = read_sources((kernel.kernel for kernel in varying), launched_in)
     found = [advice for kernel in kernels for advice in advise_kernel(kernel, sources.get(kernel.kernel))]
     is_run = not all(process.header.compile_only or process.header.dry for process in account.processes)
-    found = [one for one in found if (one.saved_us >= LEAST_WORTH_US if is_run else one.saved >= LEAST_VARIANTS)]
+    least_us = LEAST_WORTH_US if is_run else LONG_US
+    found = [one for one in found if one.saved_us >= least_us or (not is_run and one.saved >= LEAST_VARIANTS)]
     first_us = sum(_first_us(kernel) for kernel in account.kernels)
     if first_us >= FIRST_WORTH_US:
         found.append(
@@ -122,6 +124,8 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
                 parameters=names,
                 in_source=in_source,
             )
+    if kernel.longest is not None and source is not None and source.unrolled:
+        yield _advise_unrolled(kernel, kernel.longest, source)
     parts = {part.code for part in kernel.variants.parts}
     for code, count, waited_us in kernel.again:
         change = REMEDIES[code].change
@@ -164,6 +168,24 @@ def _rules_of(saving: Saving, source: KernelSource | None) -> tuple[tuple[str, .
         if source.found & {(rule, part.name), (rule, None)}
     ]
     return tuple(dict.fromkeys(fired)), bool(fired)
+
+
+def _advise_unrolled(kernel: KernelAccount, longest: CompileEvent, source: KernelSource) -> Advice:
+    """Return what to do about a long compile of a kernel whose loop is unrolled."""
+    constants = dict(longest.key.constants)
+    names = ", ".join(f"`{name}`, {constants.get(name)} here" for name in source.unrolled)
+    in_source = any(("TRD201", name) in source.found for name in source.unrolled)
+    return Advice(
+        saved_us=longest.duration_us,
+        saved=1,
+        kernel=kernel.kernel,
+        fact=f"one compile took {longest.duration_us / 1e6:.0f} s: `tl.static_range` unrolls a loop over {names}",
+        remedy="loop with `range` where the body allows it: its code does not grow with the length",
+        codes=(),
+        rules=("TRD201",),
+        parameters=source.unrolled,
+        in_source=in_source,
+    )
 
 
 def _first_us(kernel: KernelAccount) -> int:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class KernelSource:
     """One kernel as its source has it now. `uses` are `compile_time`, `read` or `unread`, by parameter.
 
-    Of plain parameters those that the kernel reads are left out.
+    Of plain parameters those that the kernel reads are left out. `unrolled` are constexprs that unroll a loop.
 
     `found` are (code, parameter) of the rules that fire on the kernel; the parameter None where a rule names none.
     """
 
     uses: Mapping[str, str] = field(default_factory=dict)
     found: frozenset[tuple[str, str | None]] = frozenset()
+    unrolled: tuple[str, ...] = ()
 
 
 def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ()) -> Mapping[KernelName, KernelSource]:
@@ -54,11 +55,13 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
             name = wanted.get(((root / kernel.path).as_posix(), kernel.line, kernel.name))
             if name is not None:
                 own = [one for one in findings if _is_of(one, kernel.path, kernel.line)]
-                uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
+                constexprs = list(every.of(kernel, lambda _, param: param.is_constexpr))
+                uses = {one.param.name: one.use for one in constexprs}
                 others = (param.name for param in kernel.params if not param.is_constexpr)
                 unread = {one: "unread" for one in others if plain.without_need(kernel, one) == "unread"}
                 read[name] = KernelSource(
                     uses=uses | unread,
+                    unrolled=tuple(one.param.name for one in constexprs if one.need == "unrolled"),
                     found=frozenset((one.code, one.facts.parameter) for one in own),
                 )
         return list(findings)

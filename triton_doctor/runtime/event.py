@@ -15,6 +15,8 @@ COMPILED = "compiled"
 LOADED = "loaded from disk"
 KEPT, NOT_KEPT, HOOKED = "kept", "not kept", "pre_hook"
 """What becomes of the timings of a round of tuning."""
+# A compile of this length is one to explain.
+LONG_US = 10_000_000
 HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
 """Kinds of warnings after which compiles may be missing."""
 
@@ -67,7 +69,8 @@ class CompileEvent:
     `dry` is a variant of a dry run: nothing was compiled, and there are no times. `guessed` is a variant that a dry run
     made after it had guessed a value. `exact` are those constants that the key keeps as text and that are no text, in
     the form of `constants.encode_constant`; None in a recording made before there was this field.
-    `entry` is the hash that names the variant's entry in the cache on disk, empty where there is none.
+    `entry` is the hash that names the variant's entry in the cache on disk, empty where there is none. `sizes` are the
+    bytes of what each stage made, of a compile that took LONG_US or more.
     """
 
     kernel: KernelName
@@ -92,6 +95,7 @@ class CompileEvent:
     guessed: bool = False
     exact: tuple[tuple[str, str], ...] | None = None
     entry: str = ""
+    sizes: tuple[tuple[str, int], ...] = ()
 
     @property
     def duration_us(self) -> int:

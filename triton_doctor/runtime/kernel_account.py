@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.causes import FIRST, LOOK_BACK
-from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent, ModuleEvent, UnloadEvent
+from triton_doctor.runtime.event import (
+    COMPILED,
+    LONG_US,
+    AutotuneEvent,
+    CompileEvent,
+    FailureEvent,
+    ModuleEvent,
+    UnloadEvent,
+)
 from triton_doctor.runtime.timeline import Part, share_time
 from triton_doctor.runtime.variants import read_rounds, read_variants
 from triton_doctor.runtime.wording import launch_wrote
@@ -67,6 +75,7 @@ class KernelAccount:
     Inductor's, say, which is then its `maker`. `failed` compiles raised one of `errors`; `capturing` compiles and
     rounds happened while a CUDA graph was captured, and `unloaded` modules were unloaded then. `configured` are the
     parameters that configs of tuning set, `unkept` how many rounds no later process finds the timings of, by reason.
+    `longest` is the compile that took longest, if that was LONG_US or more.
     `is_bounded` is whether a cause may be one of several, as only the latest keys were compared.
     In a `dry` run `compiled` are variants, nothing took time, and `guessed` are the variants that came after a guess.
     """
@@ -101,6 +110,7 @@ class KernelAccount:
     dry: bool = False
     guessed: int = 0
     is_bounded: bool = False
+    longest: CompileEvent | None = None
 
     @property
     def waited_us(self) -> int:
@@ -189,6 +199,7 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
             if event.launch_site is not None:
                 by_site[event.launch_site].append(event)
     sites = [(site, _share([(event, shares) for event in of_site])) for site, of_site in by_site.items()]
+    by_length = sorted(compiled, key=lambda event: -event.duration_us)
     return KernelAccount(
         kernel=name,
         launches=launches,
@@ -226,6 +237,7 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
         dry=any(event.dry for event in compiles),
         guessed=sum(event.guessed for event in compiles),
         # A difference in one part is as near as a key can be.
+        longest=next((event for event in by_length if event.duration_us >= LONG_US), None),
         is_bounded=any(len(cause.changes) > 1 for process in seen for cause in process.causes[LOOK_BACK + 1 :]),
     )
 

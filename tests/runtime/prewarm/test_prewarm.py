@@ -55,6 +55,57 @@ def test_check_names_what_the_cache_misses_and_what_nothing_uses(workshop: Works
     )
 
 
+SAMPLER = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def top_k_top_p(logits, k, p, batch, WIDTH: tl.constexpr, HAS_K: tl.constexpr, HAS_P: tl.constexpr):
+    row = tl.program_id(0)
+    if row < batch:
+        at = row * WIDTH + tl.arange(0, WIDTH)
+        x = tl.load(logits + at)
+        if HAS_K:
+            x = tl.where(x < tl.load(k + row), 0.0, x)
+        if HAS_P:
+            x = x - tl.load(p + row)
+        tl.store(logits + at, x)
+
+
+def apply(logits, k=None, p=None):
+    top_k_top_p[(8,)](logits, k, p, logits.shape[0], WIDTH=64, HAS_K=k is not None, HAS_P=p is not None)
+"""
+WARM = "import torch\nfrom sampler import apply\nks = torch.ones(256)\napply(torch.randn(256, 64), ks, ks)\n"
+REQUESTS = """\
+import torch
+from sampler import apply
+
+ks = torch.ones(256)
+for batch, k, p in ((16, True, True), (15, True, True), (9, True, False), (8, False, True), (1, True, True)):
+    apply(torch.randn(batch, 64), ks[:batch] if k else None, ks[:batch] if p else None)
+"""
+
+
+@pytest.mark.long
+def test_requests_compile_nothing_after_the_warm_up_was_prewarmed_with_its_cover(workshop: Workshop) -> None:
+    for name, text in (("sampler", SAMPLER), ("warm", WARM), ("requests", REQUESTS)):
+        (workshop.folder / f"{name}.py").write_text(text)
+    (workshop.folder / "pyproject.toml").touch()
+    recording = workshop.record("warm.jsonl", "warm.py", cache="first")
+    check = ("prewarm", "--check", recording, "--cache-dir", "warm")
+
+    assert "12 missed, 0 unused" in workshop.doctor(*check, status=1)
+    printed = workshop.doctor("prewarm", recording, "--cache-dir", "warm", "-o", "covered.jsonl")
+    assert "12 likely variants: 1 recorded, 11 added (by the source 11); 1 kernel" in printed
+    assert "`top_k_top_p`: `batch` 1: `logits.shape[0]` is per call, sampler.py:20" in printed
+    assert workshop.doctor(*check) == "0 missed, 0 unused\n"
+    assert tiers(workshop.folder / "covered.jsonl") == ["compiled"] * 12
+    requests = workshop.record("requests.jsonl", "requests.py", cache="warm")
+    assert tiers(requests) == ["loaded from disk"] * 5
+
+
 def test_a_missing_recording_is_one_line_with_a_hint(workshop: Workshop) -> None:
     printed = workshop.doctor("prewarm", status=2)
 

@@ -13,9 +13,12 @@ from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.static.project.analysis.unresolved import explain_unresolved
 from triton_doctor.static.project.calls.entry_reach import find_reached
 from triton_doctor.static.project.launches.launches import launches_of
+from triton_doctor.static.python.ir import Attr, Call, Const, Slice, Subscript, TupleExpr, every_part, final_name
 from triton_doctor.static.python.module import Kernel
+from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import run_checks
-from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
+from triton_doctor.static.variability.queries.kernel_hints import interpreter_of, thorough_interpreter_of
+from triton_doctor.static.variability.values.values import ProgramPoint, SymbolicValue, Tensor, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,11 +28,31 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.prewarm.variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import LinkedLaunch, Project
+    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.ir import Expr
 
 # Their own kernels are no program's, and torch.compile's are not prewarmed.
 FRAMEWORKS = frozenset({"torch", "triton", "triton_doctor", "torchvision", "torchaudio"})
 MISALIGNED = "TRD209"
+# What is sliced and holds no elements.
+NO_TENSORS = frozenset({"argv", "args", "shape", "stride", "parts", "words", "os", "str"})
 TUNING_VARIABLE = "TRITON_CACHE_AUTOTUNING"
+
+
+def base_of_view(expr: Expr) -> Expr | None:
+    """Return the tensor of which `expr` is a part that need not begin where it does, nor 16 elements on."""
+    match expr:
+        case Subscript(base, key):
+            keys = key.items if isinstance(key, TupleExpr) else (key,)
+            return None if all(_is_aligned(one.lower) for one in keys if isinstance(one, Slice)) else base
+        case Call(Attr(base, "narrow" | "chunk" | "split" | "tensor_split" | "unbind" | "select"), args):
+            return base if not any(isinstance(one, Const) and isinstance(one.value, str) for one in args) else None
+        case _:
+            return None
+
+
+def _is_aligned(start: Expr | None) -> bool:
+    return start is None or (isinstance(start, Const) and type(start.value) is int and start.value % 16 == 0)
 
 
 class CoverSearch:
@@ -70,7 +93,8 @@ class CoverSearch:
                 reason = "no launch of it is read: code that is not followed launches it"
                 gaps.append(self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason))
             read = [
-                space._replace(path=self._show(space.path)) for space in read_spaces(self._project, kernel, launches)
+                space._replace(path=self._show(space.path))
+                for space in read_spaces(self._project, kernel, launches, self._is_reached)
             ]
             rows: dict[ParameterSpace, None] = {}
             missing: list[KernelVariant] = []
@@ -123,10 +147,15 @@ class CoverSearch:
             elif script := next((word for word in words[1:] if word.endswith(".py")), None):
                 yield from (path for path, whole in paths.items() if is_program(whole, script))
 
+    def _is_reached(self, function: Function) -> bool:
+        """Return whether the program can come to `function`; where its script is not known, to any."""
+        place = (function.path, function.qualname)
+        return not self._reached or any(place in one.functions for one in self._reached)
+
     def _counts(self, launch: LinkedLaunch) -> bool:
         """Return whether the program can come to `launch`."""
         if self._reached:
-            return any((launch.module.path, launch.function.qualname) in one.functions for one in self._reached)
+            return self._is_reached(launch.function)
         graph = interpreter_of(self._project).call_graph
         return not graph.is_no_program(launch.module, launch.function, launch.launch.arms)
 
@@ -138,6 +167,7 @@ class CoverSearch:
             for path, line, how in (place for one in self._reached for place in one.computed):
                 reason = f"{how} may lead to launches that are not listed"
                 yield Gap(kind=NOT_PROVED, path=self._show(path), line=line, reason=reason)
+        yield from dict.fromkeys(self._views())
         owned = {name for names in self._owners.values() for name in names}
         for name in dict.fromkeys(variant.kernel for variant in self._variants if variant.kernel not in owned):
             reason = "its source is not among the files that were read: `--src` names more"
@@ -145,6 +175,28 @@ class CoverSearch:
         if not self._entries:
             reason = "the script of the recorded command is not among the files that were read: all launches count"
             yield Gap(kind=NOT_PROVED, path="", line=0, reason=reason)
+
+    def _views(self) -> Iterator[Gap]:
+        """Yield the tensors that begin at any element of another, which kernels may be passed: aligned, or not."""
+        interpreter = thorough_interpreter_of(self._project)
+        for path, name in sorted({place for one in self._reached for place in one.functions}):
+            module = self._project.modules[path]
+            function = module.functions[name]
+            frame = interpreter.frame(module, function)
+            written = [
+                (one.value, one.order, one.arms, one.line) for found in function.bindings.values() for one in found
+            ]
+            written += [(one.value, one.order, one.arms, one.line) for one in function.returns]
+            written += [(one.call, one.order, one.arms, one.line) for one in function.calls]
+            for expr, order, arms, line in written:
+                for part in every_part(expr):
+                    base = base_of_view(part)
+                    if base is None or final_name(base) in NO_TENSORS:
+                        continue
+                    value = interpreter.value(base, ProgramPoint(frame, order, arms, line=line))
+                    if isinstance(value, Tensor | SymbolicValue | Union):
+                        reason = f"`{spell(part)}` may be unaligned: a kernel that is passed it needs a variant more"
+                        yield Gap(kind=NOT_PROVED, path=self._show(path), line=line, reason=reason, code=MISALIGNED)
 
     def _find_unaligned(self) -> Mapping[tuple[str, int], set[str]]:
         """Return, by path and line of a kernel, the parameters that may begin at any element of a tensor."""

@@ -40,8 +40,9 @@ from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNum
 from triton_doctor.static.variability.values.values import DictValue, ProgramPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm, Function, HostParam
     from triton_doctor.static.python.module import Kernel, Module
@@ -103,12 +104,14 @@ class _Point(NamedTuple):
 END = _Point(1 << 30, ())
 
 
-def read_spaces(project: Project, kernel: Kernel, launches: Sequence[LinkedLaunch]) -> list[LaunchSpace]:
-    """Return the formulas of `launches` for `kernel`."""
+def read_spaces(
+    project: Project, kernel: Kernel, launches: Sequence[LinkedLaunch], is_reached: Callable[[Function], bool]
+) -> list[LaunchSpace]:
+    """Return the formulas of `launches` for `kernel`. Callers that are not reached pass nothing."""
     hinted: dict[tuple[int, str], AbstractNumber] = {}
     for parameter in Parameters(project, thorough_interpreter_of(project)).of(kernel, lambda kernel, param: True):
         hinted |= {(id(source.launch), parameter.param.name): source.number for source in parameter.sources}
-    return [with_own_stack(_Reader(project, launch, kernel, hinted).read) for launch in launches]
+    return [with_own_stack(_Reader(project, launch, kernel, hinted, is_reached).read) for launch in launches]
 
 
 class _Reader:
@@ -120,7 +123,9 @@ class _Reader:
         launch: LinkedLaunch,
         kernel: Kernel,
         hinted: Mapping[tuple[int, str], AbstractNumber],
+        is_reached: Callable[[Function], bool],
     ) -> None:
+        self._is_reached = is_reached
         self._interpreter = thorough_interpreter_of(project)
         self._launch, self._kernel, self._hinted = launch, kernel, hinted
         self._function = launch.function
@@ -277,7 +282,7 @@ class _Reader:
             arm.given == param.name or (arm.flag == f"{param.name} is None" and not arm.is_true) for arm in point.arms
         ):
             return False
-        callers = self._interpreter.caller_arguments.called(self._function)
+        callers = self._callers(self._function)
         given = [(caller.function, bound.get(param.name)) for caller, bound in callers]
         return param.default == Const(None) or any(_may_give_none(function, one) for function, one in given)
 
@@ -320,14 +325,14 @@ class _Reader:
                 return None
 
     def _passed(self, function: Function, param: HostParam, point: _Point, depth: int) -> tuple[object, ...] | None:
-        """Return all values that callers pass for `param`, if each is a literal."""
-        if param.annotation == "bool" or (isinstance(param.default, Const) and type(param.default.value) is bool):
-            return (True, False)
-        callers = self._interpreter.caller_arguments.called(function)
-        if not callers or len(callers) > MOST_CALLERS:
-            return None
+        """Return all values that callers pass for `param`, if each is a literal; flags have two."""
+        is_flag = param.annotation == "bool" or (isinstance(param.default, Const) and type(param.default.value) is bool)
+        unknown = (True, False) if is_flag else None
+        callers = self._callers(function)
+        if not callers or len(self._interpreter.caller_arguments.called(function)) > MOST_CALLERS:
+            return unknown
         if any(param.name not in bound and _hides(caller.site.call) for caller, bound in callers):
-            return None
+            return unknown
         given = [
             self._finite(
                 bound[param.name],
@@ -342,7 +347,12 @@ class _Reader:
         if len(given) < len(callers):
             home = self._interpreter.project.names.home(function)
             given.append(self._finite(param.default, home, home.top, END, depth + 1) if param.default else None)
-        return _union(iter(given))
+        return _union(iter(given)) or unknown
+
+    def _callers(self, function: Function) -> list[tuple[Caller, Mapping[str, Expr]]]:
+        """Return the calls of `function` that the program comes to, with their arguments."""
+        every = self._interpreter.caller_arguments.called(function)
+        return [pair for pair in every if self._is_reached(pair[0].function)]
 
 
 def _may_give_none(caller: Function, given: Expr | None) -> bool:

@@ -40,8 +40,9 @@ CONSTEXPR, INTEGER, POINTER, PLAIN, OPTION = "constexpr", "integer", "pointer", 
 CLASSES = {"=1": "1", ALIGNED: "a multiple of 16", "": "no multiple of 16"}
 PER_CALL, BUCKET, TUNED = "TRD201", "TRD206", "TRD301"
 Outcome = tuple[str, object]
-"""`("class", "%16")`, `("value", 64)` or `("none", None)`; `("same", None)` for what is as recorded."""
-SAME: Outcome = ("same", None)
+"""`("class", "%16")`, `("value", 64)`, `("tuned", (64, "%16"))`, `("none", None)`, `("given", None)` or
+`("aligned", True)`.
+"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,11 +65,11 @@ def find_missing(
     keys = KernelKeys()
     known = {identify(variant) for variant in recorded}
     for space in spaces:
-        _Launch(space, recorded, unaligned, keys, known).run()
+        _KeySearch(space, recorded, unaligned, keys, known).run()
     return keys
 
 
-class _Launch:
+class _KeySearch:
     """Works out one launch, and adds what it needs to `keys`."""
 
     def __init__(
@@ -213,7 +214,7 @@ class _Launch:
         for name, formula in formulas.items():
             if self._roles[name] not in (CONSTEXPR, OPTION) and name not in self._tuned_by:
                 continue
-            values = {repr(one[name]): one[name][1] for one in outcomes}
+            values = {repr(value): value for one in outcomes for value in [key_value(one[name])]}
             numbers = [value for value in values.values() if type(value) is int]
             is_bounded = max(numbers, default=0) < LARGEST // 2
             choices = [self._space.choices[one] for one in choices_in(formula)]
@@ -254,7 +255,8 @@ class _Launch:
         if self._roles[name] == INTEGER:
             if type(value) is not int:
                 raise UnknownValueError
-            return ("integer", value) if name in self._tuned_by else ("class", self._class_of(name, value))
+            kind = self._class_of(name, value)
+            return ("tuned", (value, kind)) if name in self._tuned_by else ("class", kind)
         if not isinstance(value, Scalar):
             raise UnknownValueError
         return ("value", value)
@@ -279,7 +281,8 @@ class _Launch:
     def _add(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> None:
         variant = apply(base, outcomes, self._recorded)
         if variant is None:
-            given = next(name for name, (kind, _) in outcomes.items() if kind == "given")
+            types = [dict(one.key.signature) for one in self._recorded]
+            given = next(name for name, (kind, _) in outcomes.items() if kind == "given" and not has_type(name, types))
             self._add_gap(given, "it was never passed in the recording, so that its type is not known")
             return
         identity = identify(variant)
@@ -313,8 +316,8 @@ class _Launch:
 
     def _add_tuning_key(self, outcomes: Mapping[str, Outcome]) -> None:
         names = [name for name in self._tuned_by if name in outcomes]
-        if names and all(outcomes[name][0] in ("integer", "value") for name in names):
-            self._keys.tuning_keys.add(tuple((name, outcomes[name][1]) for name in names))
+        if names and all(outcomes[name][0] in ("tuned", "value") for name in names):
+            self._keys.tuning_keys.add(tuple((name, key_value(outcomes[name])) for name in names))
 
     def _add_gap(self, parameter: str, reason: str, code: str = "") -> None:
         gap = Gap(
@@ -373,8 +376,8 @@ def apply(
             key = with_class(key, name, dtype, ALIGNED if dtype.startswith("*") else "")
         elif kind == "aligned" and types.get(name, "").startswith("*"):
             key = replace(key, attributes=with_attribute(key, name, ALIGNED if value else ""))
-        elif kind in ("class", "integer"):
-            attribute = str(value) if kind == "class" else _plain_class(key, name, value)
+        elif kind in ("class", "tuned"):
+            attribute = value[1] if isinstance(value, tuple) else str(value)
             was = types.get(name, "")
             key = with_class(key, name, was if was in INTEGERS and attribute != "=1" else "i32", attribute)
         elif kind == "value" and types.get(name) == "constexpr":
@@ -387,8 +390,15 @@ def apply(
     return replace(base, key=key, exact=exact, origin=SOURCE, values=())
 
 
-def _plain_class(key: CompileKey, name: str, value: object) -> str:
-    return "=1" if value == 1 else ALIGNED if isinstance(value, int) and value % 16 == 0 else ""
+def key_value(outcome: Outcome) -> object:
+    """Return the value that `outcome` has in a key of tuning."""
+    value = outcome[1]
+    return value[0] if isinstance(value, tuple) else value
+
+
+def has_type(name: str, signatures: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether `name` was passed in one of `signatures`."""
+    return any(types.get(name, "none") != "none" for types in signatures)
 
 
 def differences(one: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
@@ -429,5 +439,5 @@ def tell_outcome(outcome: Outcome) -> str:
             return "given"
         case ("aligned", _):
             return "given unaligned"
-        case (_, value):
-            return repr(value)
+        case _:
+            return repr(key_value(outcome))

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence import Advice
     from triton_doctor.runtime.account import Account, InterpretedKernel, ProcessAccount
-    from triton_doctor.runtime.event import Scalar
+    from triton_doctor.runtime.event import CompileEvent, Scalar
     from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
 VALUES_SHOWN = 6
+LONG_STAGES_SHOWN = 3
 LONGEST_VALUE = 40
 INTERPRETED_SHOWN = CAPTURED_SHOWN = 8
 # Where compiling, loading and tuning have more of the time than this, they are the place to look.
@@ -114,8 +115,18 @@ def tell_cache_folder(account: Account) -> Iterator[str]:
 UNKEPT = {NOT_KEPT: "it has no `cache_results=True`", HOOKED: "a `pre_hook` of a config voids `cache_results`"}
 
 
+def tell_longest(event: CompileEvent) -> str:
+    """Return where the time of a long compile went, and how much code each stage made."""
+    stages = sorted(event.stages_us, key=lambda stage: -stage[1])[:LONG_STAGES_SHOWN]
+    told = ", ".join(f"{stage} {seconds(us)}" for stage, us in stages)
+    sizes = ", ".join(f"{size / 1e6:.1f} MB of {stage}" for stage, size in event.sizes)
+    return f"one compile took {seconds(event.duration_us)}: {told}{f'; it made {sizes}' if sizes else ''}"
+
+
 def tell_faults(kernel: KernelAccount) -> Iterator[str]:
-    """Compiles that failed, what happened in the capture of a CUDA graph, and tuning that is not kept."""
+    """Compiles that failed or took long, what happened in the capture of a CUDA graph, and tuning that is not kept."""
+    if kernel.longest is not None:
+        yield tell_longest(kernel.longest)
     if kernel.failed:
         more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
@@ -217,7 +228,8 @@ def tell_rules(advice: Advice) -> str:
     """The cause of an advice, and the rules that find it before the program runs."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
     told = "the source shows it" if advice.in_source else "look for"
-    return ", ".join(causes) + (f"; {told}: {', '.join(rules)}" if rules else "")
+    found = f"{told}: {', '.join(rules)}" if rules else ""
+    return "; ".join(filter(None, (", ".join(causes), found)))
 
 
 def tell_interpreted(account: Account) -> Iterator[str]:

@@ -7,13 +7,15 @@ an enum, bytes, or any object among them (triton 3.9 jit.py:379, 661).
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.event import LONG_US
 from triton_doctor.runtime.hooks.beginning import watch_beginning
 from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from triton_doctor.runtime.hooks.observer import Observer
     from triton_doctor.runtime.hooks.slots import Patch
@@ -51,7 +53,8 @@ def watch_listener(observer: Observer) -> KnobSlot:
         except Exception:
             observer.fault("listening to a compile")
         else:
-            observer.built(src, compiled=compiled, stages_us=stages_us)
+            sizes = _sizes(told["metadata_group"]) if sum(us for _, us in stages_us) >= LONG_US else ()
+            observer.built(src, compiled=compiled, stages_us=stages_us, sizes=sizes)
 
     slot.fill(combine)
     return slot
@@ -63,6 +66,12 @@ def _stages(told: dict[str, Any], apart_us: int) -> list[tuple[str, int]]:
     if told["cache_hit"]:
         return [("load", first_us)]
     return [("ir", first_us), *times.lowering_stages, ("store", times.store_results)]
+
+
+def _sizes(files: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """Return the bytes of what each stage wrote, by its suffix (triton 3.9 compiler.py:259), in the order of stages."""
+    sizes = [(Path(name).suffix.removeprefix("."), Path(path).stat().st_size) for name, path in files.items()]
+    return tuple((stage, size) for stage, size in sizes if stage not in ("json", "source"))
 
 
 def watch_async(observer: Observer) -> Iterator[Slot]:

@@ -115,12 +115,14 @@ class Observer:
         *,
         compiled: bool,
         stages_us: Sequence[tuple[str, int]],
+        sizes: tuple[tuple[str, int], ...] = (),
         dry: Mapping[str, Any] | None = None,
         guessed: bool = False,
     ) -> None:
         """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread.
 
-        `dry` are the `options` and the `target` that a dry run would compile for, and `guessed` is as of the event.
+        `dry` are the `options` and the `target` that a dry run would compile for; `sizes` and `guessed` are as of the
+        event.
         """
         try:
             compiling, launch = read_stack()
@@ -153,6 +155,7 @@ class Observer:
                 exact=None if fn is None else encode_constants(src),
                 # A local of Triton's `compile` (triton 3.2 compiler.py:232, 3.9 :250).
                 entry=str(compiling.get("hash", "")),
+                sizes=sizes,
             )
         except Exception:
             self.fault("reading a compile")

@@ -44,14 +44,14 @@ def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]],
     """
     chosen = dict(read_words(text))
     sinks: list[Callable[[Event], None]] = []
-    if "metrics" in chosen:
-        late = LateMetrics()
-        when_imported(CLIENT, late.begin)
-        sinks.append(late.receive)
     if "guard" in chosen:
         from triton_doctor.runtime.guards.warmth import TimedGuard
 
         sinks.append(TimedGuard(chosen["guard"]).receive)
+    if "metrics" in chosen:
+        late = LateMetrics()
+        when_imported(CLIENT, late.begin)
+        sinks.append(late.receive)
     if "log" in chosen:
         from triton_doctor.runtime.live.sinks import log_event
 

@@ -157,7 +157,10 @@ def _advice(project: Project, parameter: Parameter, worst: ParameterSource) -> s
                 f"rounded up with `triton.next_power_of_2`, and pass `{name}` as a plain argument for all else"
             )
         case "unrolled":
-            return f"`tl.static_range` unrolls the loop over `{name}`: {_advise_range(project, parameter)}"
+            return (
+                f"`tl.static_range` unrolls the loop over `{name}`, so that a compile takes longer the larger it is: "
+                f"{_advise_range(project, parameter)}"
+            )
         case "branch":
             return (
                 f"the kernel needs the outcome of a test of `{name}` while it compiles: pass that outcome as the "

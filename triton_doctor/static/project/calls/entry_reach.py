@@ -1,7 +1,7 @@
 """What a program reaches from its entry: the modules that it imports, and the functions of them that its code names.
 
-Names decide, not types: a function is reached if the code that is reached so far uses its name, a method if it also
-uses the name of its class. So a launch is left out only if nothing that is reached mentions the function that makes it.
+Names decide, not types: a function is reached if reached code uses a name that refers to it, or its name after a
+dot; a method if its class is too. So a launch is left out only if nothing reached mentions the function that makes it.
 
 Example: the entry `serve.py` imports `ops` and calls `ops.rope(x)`. The functions `rope` of `ops`, and what they name,
 are reached; `ops.swiglu` is not.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Class, Module
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(\.\s*)?([A-Za-z_]\w*)")
 # Comments that fill a line, and texts in three quotes without expressions.
 _PROSE = re.compile(r"^[ \t]*#[^\n]*|(?<![fF])(\"\"\"|''')(?:.|\n)*?\1", re.MULTILINE)
 # Bases outside of the scan that call no method but these of the classes derived from them.
@@ -61,16 +61,19 @@ class _Search:
     def __init__(self, project: Project, entry: str, foreign: Container[str]) -> None:
         self._project, self._entry, self._foreign = project, entry, foreign
         self._modules: dict[str, Module] = {}
-        self._words: set[str] = set()
+        # Names after a dot, wherever they are used; and what other names refer to: path and qualified name.
+        self._attributes: set[str] = set()
+        self._named: set[tuple[str, str]] = set()
         self._functions: dict[tuple[str, str], Function] = {}
         self._classes: set[tuple[str, str]] = set()
+        self._tables: set[tuple[str, str]] = set()
         self._outside: dict[str, str] = {}
 
     def run(self) -> Reached:
         self._load(self._entry)
         before = -1
-        while before < len(self._words) + len(self._functions) + len(self._modules):
-            before = len(self._words) + len(self._functions) + len(self._modules)
+        while before < len(self._attributes) + len(self._named) + len(self._functions) + len(self._modules):
+            before = len(self._attributes) + len(self._named) + len(self._functions) + len(self._modules)
             for module in list(self._modules.values()):
                 self._grow(module)
         return Reached(
@@ -104,10 +107,14 @@ class _Search:
     def _grow(self, module: Module) -> None:
         for owner in module.classes.values():
             key = (module.path, owner.qualname)
-            if key not in self._classes and owner.name in self._words:
+            if key not in self._classes and self._is_named(*key):
                 self._classes.add(key)
                 fields = (binding.value for binding in owner.fields.values())
-                self._words.update(_names(every_part(*owner.bases, *fields)))
+                self._use(module, _names(every_part(*owner.bases, *fields)))
+        for name, bindings in module.top.bindings.items():
+            if (module.path, name) not in self._tables and self._is_named(module.path, name):
+                self._tables.add((module.path, name))
+                self._use(module, _names(every_part(*(binding.value for binding in bindings))))
         for function in module.functions.values():
             if (module.path, function.qualname) not in self._functions and self._is_reached(module, function):
                 self._add(function)
@@ -122,12 +129,14 @@ class _Search:
             if (module.path, function.class_name) not in self._classes or owner is None:
                 return False
             return (
-                function.name in self._words
+                self._is_named(module.path, function.name)
                 or (function.name.startswith("__") and function.name.endswith("__"))
                 or self._is_called_by_base(module, owner, function.name)
             )
         own = operators(module).get(function.name, ())
-        if any(name.rpartition("::")[2] in self._words for name in own) or function.name in self._words:
+        if any(name.rpartition("::")[2] in self._attributes for name in own):
+            return True
+        if self._is_named(module.path, function.qualname):
             return True
         return not own and any(map(may_register, function.decorators))
 
@@ -145,13 +154,31 @@ class _Search:
     def _is_in_scan(self, module: Module, name: str) -> bool:
         return self._project.names.locate(module.path, name) is not None
 
+    def _is_named(self, path: str, qualname: str) -> bool:
+        return (path, qualname) in self._named or qualname.rpartition(".")[2] in self._attributes
+
+    def _use(self, module: Module, words: Iterable[tuple[bool, str]]) -> None:
+        """Note the `words` that code of `module` uses; the first of a pair says whether it stands after a dot."""
+        for is_attribute, word in set(words):
+            if is_attribute:
+                self._attributes.add(word)
+            self._named.add((module.path, word))
+            if word in module.imports or module.star_imports:
+                place = self._project.names.locate(module.path, word)
+                if place is not None:
+                    self._named.add(place[:2])
+
     def _add(self, function: Function) -> None:
         self._functions[function.path, function.qualname] = function
+        module = self._modules[function.path]
         if function.name == "<module>":
+            # What a name is bound to counts when the name is used; calls are made at once.
             is_entry = function.path == self._entry
-            self._words.update(_names(every_part(*_expressions(function, is_entry=is_entry))))
+            sites = (site for site in function.calls if is_entry or not any(arm.is_main for arm in site.arms))
+            self._use(module, _names(every_part(*(site.call for site in sites))))
         else:
-            self._words.update(_WORD.findall(_PROSE.sub("", function.text.text)))
+            found = _WORD.findall(_PROSE.sub("", function.text.text))
+            self._use(module, ((bool(dot), word) for dot, word in found))
 
     def _computed(self) -> Iterator[tuple[str, int, str]]:
         for (path, _), function in self._functions.items():
@@ -167,16 +194,9 @@ class _Search:
                     yield path, site.line, f"`{called}` of a computed name"
 
 
-def _expressions(top: Function, *, is_entry: bool) -> Iterator[Expr]:
-    """Yield the expressions of a top level; of an imported module, without those under its main guard."""
-    for bindings in top.bindings.values():
-        yield from (one.value for one in bindings if is_entry or not any(arm.is_main for arm in one.arms))
-    yield from (site.call for site in top.calls if is_entry or not any(arm.is_main for arm in site.arms))
-
-
-def _names(parts: Iterable[Expr]) -> Iterator[str]:
+def _names(parts: Iterable[Expr]) -> Iterator[tuple[bool, str]]:
     for part in parts:
         if isinstance(part, Name):
-            yield part.id
+            yield False, part.id
         elif isinstance(part, Attr):
-            yield part.name
+            yield True, part.name
