@@ -91,7 +91,7 @@ def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = 
 
 def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
     """`entry` of `folder`; None where it is damaged or vanished."""
-    stem = folder / entry.key / (entry.kernel or "")
+    stem = folder / entry.key / entry.stem
     try:
         metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json"), JSON_BYTES))
     except (OSError, ValueError, RecursionError):

@@ -11,7 +11,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.describe import LONGEST_TEXT, parameter_name
+from triton_doctor.runtime.hooks.describe import LONGEST_TEXT, kernel_name, parameter_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,8 @@ def encode_constant(value: Any) -> Any:
         return {"dtype": str(value)}
     function: Any = getattr(value, "fn", None)
     if hasattr(value, "cache_key") and hasattr(function, "__code__"):
-        return {"kernel": [function.__module__, function.__name__, function.__code__.co_filename]}
+        kernel = kernel_name(value)
+        return {"kernel": [function.__module__, kernel.name, kernel.path]}
     return {"unkept": kind.__name__}
 
 

@@ -34,7 +34,7 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
         for function in module.functions.values()
         if function.holds(b"raises") or function.decorators or function.holds(b"Error")
         for site in function.calls
-        if _mentions(site.call, kernel.name)
+        if _mentions(site.call, kernel.function_name)
     ]
     return bool(handed) and all(handed)
 

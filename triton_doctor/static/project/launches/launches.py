@@ -52,10 +52,10 @@ def _names_itself(launch: LinkedLaunch, kernel: Kernel) -> bool:
     match launch.launch.kernel:
         case Name(name) if name not in launch.function.bindings:
             imported = launch.module.imports.get(name)
-            return kernel.name == (name if imported is None else imported.member)
+            return kernel.function_name == (name if imported is None else imported.member)
         case Attr(Name(module), name):
             imported = launch.module.imports.get(module)
-            return name == kernel.name and imported is not None
+            return name == kernel.function_name and imported is not None
         case _:
             return False
 
