@@ -15,7 +15,7 @@ _PLACES = re.compile(r"<locals>|#\d+")
 
 def says_nothing(name: str) -> bool:
     """Return whether `name` only says that it is a kernel: `_kernel`, `fn`, `triton_kernel2`."""
-    words = {word.rstrip("0123456789") for word in name.lower().split("_")} - {"", "triton"}
+    words = {word.rstrip("0123456789") or word for word in name.lower().split("_")} - {"", "triton"}
     return bool(words) and words <= _SAYS_NOTHING
 
 

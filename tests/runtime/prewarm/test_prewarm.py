@@ -134,3 +134,36 @@ def test_kernels_of_classes_in_a_script_are_prewarmed_and_named_with_their_class
     assert "3 variants" in workshop.doctor("cache", "show", "Pack.kernel", "--cache-dir", "warm")
     reported = json.loads(workshop.doctor("report", second, "--output-format", "json"))
     assert sorted(kernel["kernel"] for kernel in reported["kernels"]) == ["Pack.kernel", "Unpack.kernel"]
+
+
+@pytest.mark.long
+def test_gluon_kernel_is_prewarmed_with_its_layout_and_the_cache_names_its_constexpr(workshop: Workshop) -> None:
+    script = workshop.folder / "copies.py"
+    script.write_text(
+        dedent(
+            """
+            import torch
+            from triton.experimental import gluon
+            from triton.experimental.gluon import language as gl
+
+            @gluon.jit
+            def memcpy(src, dst, n, rows: gl.constexpr, BLOCK: gl.constexpr, layout: gl.constexpr):
+                at = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+                ok = at < n + rows
+                gl.store(dst + at, gl.load(src + at, mask=ok), mask=ok)
+
+            if __name__ == "__main__":
+                for rows in (7, 33):
+                    layout = gl.BlockedLayout([1], [32], [4], [0])
+                    x = torch.ones(1024)
+                    memcpy[(4,)](x, x, 1024, rows, BLOCK=256, layout=layout, num_warps=4)
+            """
+        )
+    )
+    first = workshop.record("first.jsonl", script, cache="first")
+    printed = workshop.doctor("prewarm", first, "--cache-dir", "warm", "--jobs", 2)
+    second = workshop.record("second.jsonl", script, cache="warm")
+
+    assert "2 compiled" in printed
+    assert tiers(second) == ["loaded from disk"] * 2
+    assert "rows: 2 values" in workshop.doctor("cache", "show", "memcpy", "--cache-dir", "warm")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
+from triton_doctor.static.environment.read_file import may_matter, read_settings
+from triton_doctor.static.environment.read_python import python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Answer, fingerprint_of
 from triton_doctor.static.project.database.import_index import ImportIndex, paths_by_import
 from triton_doctor.static.project.database.kept_modules import KeptModules, ReadModule
@@ -248,7 +248,7 @@ class Database:
     def _setting(self) -> Sequence[str]:
         known = self.known.setting
         for path in self.settings.keys() - known.keys():
-            known[path] = may_set(self.settings[path])
+            known[path] = may_matter(self.settings[path])
         return [path for path in self.settings if known[path]]
 
     def _environment(self, path: str) -> EnvironmentFile | None:
