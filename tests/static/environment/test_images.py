@@ -78,6 +78,10 @@ def test_image_that_installs_triton_on_a_bare_base_lacks_a_compiler(text: str, p
         pytest.param(SLIM + "RUN pip install torchvision triton-model-analyzer torch-fidelity", id="other packages"),
         pytest.param(SLIM + "RUN pip install torch\nFROM gcr.io/distroless/cc\nCOPY x /x", id="not the last stage"),
         pytest.param("FROM python:3.12 AS b\nRUN pip install vllm\n" + SLIM + "COPY --from=b / /", id="all of a stage"),
+        pytest.param(
+            "FROM python:3.12 AS b\nRUN pip install torch==2.6.0\n" + SLIM + "COPY --from=b /app/dist /srv",
+            id="its output",
+        ),
         pytest.param(SLIM + "RUN echo 'no torch here'", id="nothing installed"),
     ],
 )

@@ -10,6 +10,8 @@ import pytest
 from tests.static.variability.test_queries import project_of
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.python.function_body import DECLARED
+from triton_doctor.static.python.ir import Name
+from triton_doctor.static.python.parse import read_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,6 +146,18 @@ def test_kernels_of_a_launch_are_found(program: str, kernels: set[str], tmp_path
     found = {kernel.name for launch in project.launches for kernel in launch.kernels}
 
     assert found == kernels
+
+
+def test_subscript_that_is_no_grid_is_no_launch() -> None:
+    program = """
+    def run(x, table, name):
+        list[int](x)
+        table[name]()
+        rows[(1,)](x)
+    """
+    module = read_module("a.py", (KERNELS + dedent(program)).encode())
+
+    assert [launch.kernel for _, launch in module.launches()] == [Name("rows")]
 
 
 HELPERS = """

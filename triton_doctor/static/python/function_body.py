@@ -29,7 +29,7 @@ from triton_doctor.static.python.function import (
     Returned,
     Stored,
 )
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, TupleExpr, Unpacked
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Name, Subscript, TupleExpr, Unpacked
 from triton_doctor.static.python.lower import Lowering, annotation_word, lower_alone
 from triton_doctor.static.python.packed_rows import packed_row
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 LAUNCHING_METHODS = frozenset({"run", "warmup"})
+_GENERIC = frozenset({"list", "dict", "tuple", "set", "frozenset", "type", "defaultdict", "deque", "OrderedDict"})
 # The method of a launch that a function returns as data: `return grid, dict(x_ptr=x, BLOCK=64)`.
 DECLARED = "return"
 
@@ -258,8 +259,7 @@ class Body:
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func
-        # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
-        if isinstance(call.func, Subscript) and not isinstance(call.func.key, Const):
+        if isinstance(call.func, Subscript) and _may_be_grid(call.func, call):
             self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
         elif isinstance(func, ast.Attribute) and func.attr in LAUNCHING_METHODS:
             assert isinstance(call.func, Attr)
@@ -315,6 +315,17 @@ class Body:
                 arms=self._arms,
             )
         )
+
+
+def _may_be_grid(subscript: Subscript, call: Call) -> bool:
+    """Return whether the key of `subscript`, which `call` calls, may be the grid of a launch.
+
+    A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing. Neither
+    do `list[int](x)` and, as a kernel without arguments has no effect, `table[name]()`.
+    """
+    if isinstance(subscript.key, Const) or (isinstance(subscript.base, Name) and subscript.base.id in _GENERIC):
+        return False
+    return bool(call.args or call.keywords) or isinstance(subscript.key, TupleExpr)
 
 
 def named_items(node: ast.expr) -> list[tuple[str, ast.expr]]:

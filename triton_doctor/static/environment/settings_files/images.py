@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.environment.settings_files.dockerfile import Instruction, Stage
 
-_MAY_INSTALL = re.compile(rb"(?mi)^\s*FROM\b[\s\S]*^\s*RUN\b[\s\S]*\b(?:torch|triton|vllm|sglang)\b")
+_MAY_INSTALL = (
+    re.compile(rb"(?mi)^[ \t]*FROM\b"),
+    re.compile(rb"(?mi)^[ \t]*RUN\b"),
+    re.compile(rb"\b(?:torch|triton|vllm|sglang)\b"),
+)
+# Gaps are bounded, so that each pattern takes time in proportion to the text.
 # Images whose packages have no compiler, by their name on any registry.
 _BARE = re.compile(
     r"(?:^|/)(?:nvidia/cuda:\S*\b(?:runtime|base)\b|pytorch/pytorch:\S*-runtime\b|python:\S*slim\b|(?:debian|ubuntu)(?::|$))"
@@ -27,10 +32,10 @@ _USES_DNF = re.compile(r"rocky|ubi\d|centos|fedora")
 _REFERENCE = re.compile(r"\$\{?(\w+)(?::?-([^}]*))?\}?")
 _COMMANDS = re.compile(r"&&|\|\||;|\n")
 _PYTHON_INSTALLER = re.compile(
-    r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm)\b.*?\b(?:install|add)\b(?P<rest>.*)"
+    r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm)\b.{0,200}?\b(?:install|add)\b(?P<rest>.*)"
 )
 _SYSTEM_INSTALLER = re.compile(
-    r"\b(?:apt-get|apt|aptitude|dnf|microdnf|yum|tdnf|zypper|conda|mamba|micromamba)\b.*?"
+    r"\b(?:apt-get|apt|aptitude|dnf|microdnf|yum|tdnf|zypper|conda|mamba|micromamba)\b.{0,200}?"
     r"\b(?:install|(?P<gone>remove|purge|autoremove|erase))\b(?P<rest>.*)"
 )
 _PACKAGE = re.compile(
@@ -46,17 +51,19 @@ _COMPILER = re.compile(
 _RECOMMENDING = re.compile(r"\b(?:python3-pip|cmake|ccache|devscripts)\b")
 # Debian's python3 has no headers; Docker's own Python images and conda have them.
 _SYSTEM_PYTHON = re.compile(r"(?<![\w-])(?P<python>python3(?:\.\d+)?)(?P<dev>-dev(?:el)?)?(?![\w.]|-\d)")
-_UV = re.compile(r"curl[^|]*astral\.sh/uv[^|]*\|[^&;\n]*")
+_UV = re.compile(r"curl[^|]{0,200}astral\.sh/uv[^|]{0,200}\|[^&;\n]*")
 _UNREAD = re.compile(
     r"(?:^|\s)(?:\.{1,2}/\S|\S+\.sh\b|(?:bash|sh|source|make|xargs|nix\S*|spack|ansible\S*)\s)|\|\s*(?:bash|sh)\b"
     r"|\benv (?:create|update)\b|Install-Recommends"
 )
+# What of a stage that installs packages brings them along.
+_HOLDS_PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local\b|\s/usr/local(?:/lib)?/?\s")
 _WHOLE_SYSTEM = re.compile(r"\s(?:/|/usr/?|/usr/bin/?)\s")
 
 
 def may_lack_compiler(data: bytes) -> bool:
     """Return whether a file that holds `data` may be a Dockerfile that installs what needs a C compiler."""
-    return b"FROM" in data.upper() and _MAY_INSTALL.search(data) is not None
+    return all(pattern.search(data) for pattern in _MAY_INSTALL)
 
 
 def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
@@ -68,7 +75,9 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     copies = [body for stage in chain for bodies in stage.copied.values() for body in bodies]
     if not _BARE.search(base) or any("CC" in stage.known for stage in chain) or any(map(_WHOLE_SYSTEM.search, copies)):
         return None
-    copied = [one for stage in chain for one in stages[1:] if one.name in stage.copied and one not in chain]
+    copied = [
+        one for stage in chain for one in stages[1:] if any(map(_HOLDS_PACKAGES.search, stage.copied.get(one.name, ())))
+    ]
     installed = [*_installed(chain), *_installed(copied)]
     image = _Image()
     for stage in chain:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _RANKS = re.compile(
     r"(?m)^#SBATCH\s+(?:--(?:nodes|ntasks|ntasks-per-node)[= ]|-[Nn]\s*)(?:[2-9]|\d{2,}|\$)"
     r"|\b(?:nnodes|nproc[-_]per[-_]node|num_machines|num_gpus)[= ](?:[2-9]|\d{2,}|\$|gpu|auto)"
-    r"|\bsrun\b[^\n]*\s(?:--ntasks[= ]|-n\s*)(?:[2-9]|\d{2,}|\$)|\bmpi(?:run|exec)\b"
+    r"|\bsrun\b[^\n]{0,200}\s(?:--ntasks[= ]|-n\s*)(?:[2-9]|\d{2,}|\$)|\bmpi(?:run|exec)\b"
 )
 # A part of the path that is another for each rank or node.
 _OF_RANK = re.compile(
