@@ -44,6 +44,11 @@ class Version(NamedTuple):
 
 # Older ones take an empty TRITON_CACHE_DIR for none (run on 3.2), this and newer ones raise (run on 3.4, 3.6, 3.9).
 TAKES_EMPTY = Version(3, 4)
+# `cache_results` and TRITON_CACHE_AUTOTUNING.
+KEEPS_TUNING = Version(3, 4)
+# On NVIDIA, Triton 3.7 has the C compiler build its driver module (backends/nvidia/driver.py), 3.8 and newer bring it.
+# On AMD 3.9 still builds it.
+BRINGS_DRIVER = Version(3, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

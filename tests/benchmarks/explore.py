@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Entry
+    from triton_doctor.explore.model import SweepEntry
 
 DEVELOPED = (
     "trinix monotone_kvm lightning_attn adasplash hira equitriton flash_bla mamba3_fused momoe universal_attention "
@@ -80,12 +80,12 @@ def in_child(work: Callable[[], dict[str, Any]], *, is_quiet: bool) -> dict[str,
     return json.loads(text) if text else {"error": f"the process ended with {status}", "died": True}
 
 
-def explore_module(found: Found, module: str, entries: list[Entry], *, is_traced: bool) -> dict[str, Any]:
+def explore_module(found: Found, module: str, entries: list[SweepEntry], *, is_traced: bool) -> dict[str, Any]:
     """Import a module, and reach each of its entries in a child of its own."""
     from triton_doctor.explore.child import stand_ins
-    from triton_doctor.explore.child.search import Reached, reach
+    from triton_doctor.explore.child.search import ReachedStates, reach
     from triton_doctor.explore.child.target import resolve
-    from triton_doctor.explore.model import Limits, Plan
+    from triton_doctor.explore.model import EntryPlan, Limits
 
     root = found.root
     folders = [root / folder for folder in found.import_roots]
@@ -94,12 +94,12 @@ def explore_module(found: Found, module: str, entries: list[Entry], *, is_traced
     missing = stand_ins.install(own, lambda path: Path(path).resolve().is_relative_to(root.resolve()))
     loaded = stand_ins.load(module)
 
-    def reach_entry(entry: Entry) -> dict[str, Any]:
+    def reach_entry(entry: SweepEntry) -> dict[str, Any]:
         import signal
 
         signal.alarm(SECONDS)
         limits = Limits()
-        plan = Plan(
+        plan = EntryPlan(
             entry=entry,
             root=str(root),
             import_roots=found.import_roots,
@@ -108,7 +108,7 @@ def explore_module(found: Found, module: str, entries: list[Entry], *, is_traced
             limits=limits,
         )
         began = time.process_time()
-        reached: Reached = reach(plan, resolve(entry, loaded), limits, trace=print if is_traced else None)
+        reached: ReachedStates = reach(plan, resolve(entry, loaded), limits, trace=print if is_traced else None)
         kernels = {kernel.name for _, seen in reached.states for kernel in seen.launched}
         state = reached.states[0][0] if reached.states else None
         if is_traced and state is not None:
@@ -132,7 +132,7 @@ def explore(library: str, pattern: str, *, is_traced: bool, has_details: bool) -
     import triton_doctor
 
     found = find(locate(library))
-    modules: dict[str, list[Entry]] = {}
+    modules: dict[str, list[SweepEntry]] = {}
     for entry in found.entries:
         if pattern in entry.key:
             modules.setdefault(entry.module, []).append(entry)

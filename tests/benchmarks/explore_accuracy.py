@@ -23,7 +23,7 @@ import msgspec
 from tests.benchmarks.explore import DEVELOPED, find, locate
 from tests.benchmarks.packages import CACHE
 from triton_doctor.explore.findings import Findings
-from triton_doctor.explore.model import Outcome
+from triton_doctor.explore.model import EntryOutcome
 from triton_doctor.explore.run import SweepRequest, sweep_project
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def read_truth(library: str) -> dict[Key, str]:
     return found
 
 
-def sweep_library(found: Found, library: str, request: SweepRequest) -> tuple[Outcome, ...]:
+def sweep_library(found: Found, library: str, request: SweepRequest) -> tuple[EntryOutcome, ...]:
     """Sweep a library, and keep what comes of it."""
     outcomes = sweep_project(found, request).outcomes
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def variations(part: SweptPart, *, of_data: bool) -> set[str]:
     return found
 
 
-def score(library: str, found: Found, outcomes: tuple[Outcome, ...], *, has_details: bool) -> Counter[str]:
+def score(library: str, found: Found, outcomes: tuple[EntryOutcome, ...], *, has_details: bool) -> Counter[str]:
     """Compare, print, and return the counts."""
     truth = read_truth(library)
     findings = Findings(found, outcomes)
@@ -185,7 +185,7 @@ def main() -> None:
             continue
         began_s = time.monotonic()
         if chosen.kept:
-            outcomes = msgspec.json.decode((KEPT / f"{name}.json").read_bytes(), type=tuple[Outcome, ...])
+            outcomes = msgspec.json.decode((KEPT / f"{name}.json").read_bytes(), type=tuple[EntryOutcome, ...])
         else:
             request = SweepRequest(jobs=chosen.jobs, seed_files=found.seed_files if chosen.tests else ())
             outcomes = sweep_library(found, name, replace(request, means=()) if chosen.no_sandbox else request)

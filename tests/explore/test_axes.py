@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.explore.project import KERNEL, find_in
 from triton_doctor.explore.axes import judge
-from triton_doctor.explore.model import Axis, Call, InnerCall, Outcome, Place
+from triton_doctor.explore.model import Axis, EntryOutcome, InnerCall, MadeUpCall, Place
 
 MODULE = """
 
@@ -36,7 +36,9 @@ def axis(name, *places, tied=(), ran=4):
 
 
 def outcome(entry, *axes, inner=()):
-    return Outcome(entry=entry, status="complete", calls=(Call(arguments={}, axes=axes, moves=(), inner=inner),))
+    return EntryOutcome(
+        entry=entry, status="complete", calls=(MadeUpCall(arguments={}, axes=axes, moves=(), inner=inner),)
+    )
 
 
 def judged(tmp_path, *outcomes):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.explore.project import KERNEL, find_in
 from triton_doctor.explore.findings import Findings
-from triton_doctor.explore.model import Axis, Call, Move, Outcome, Place
+from triton_doctor.explore.model import Axis, EntryOutcome, MadeUpCall, Move, Place
 from triton_doctor.explore.report import report
 
 # What `check` says nothing of: BLOCK is a number that nobody knows.
@@ -57,8 +57,8 @@ def outcome(entry, *axes, follows=(), status="complete", error="", **more):
         along=dict.fromkeys(follows, (16, 32, 64)),
     )
     moves, unmoved = ((move,), ()) if follows else ((), (("ops:scale_kernel", "constexpr", "BLOCK"),))
-    call = Call(arguments={"x": "torch.empty(rows, 64)"}, axes=axes, moves=moves, unmoved=unmoved, error=error)
-    return Outcome(
+    call = MadeUpCall(arguments={"x": "torch.empty(rows, 64)"}, axes=axes, moves=moves, unmoved=unmoved, error=error)
+    return EntryOutcome(
         entry=entry,
         status=status,
         kernels=(("ops", "scale_kernel", "ops.py", 8),),
@@ -70,7 +70,7 @@ def outcome(entry, *axes, follows=(), status="complete", error="", **more):
 
 
 def failed(entry, **more):
-    return Outcome(entry=entry, status="raised", error="ValueError: no", where="ops.py:14", **more)
+    return EntryOutcome(entry=entry, status="raised", error="ValueError: no", where="ops.py:14", **more)
 
 
 def part_of(found, *outcomes):

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
 
-from triton_doctor.rulebook import installed_home
-
 if TYPE_CHECKING:
     from typing import Any
 
@@ -75,5 +73,7 @@ class TaskHelp(TyperGroup):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write an example, and where the documentation is."""
+        from triton_doctor.rulebook import installed_home  # which imports tomllib
+
         del ctx
         formatter.write(f"\n{EXAMPLE.format(documentation=installed_home().site or 'README.md, docs/')}\n")

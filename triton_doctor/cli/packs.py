@@ -106,6 +106,7 @@ def unpack(
 def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
     """Whether a recorded run used an entry. Raises DoctorError where nothing can be read."""
     from triton_doctor.cli.recorded import read_named
+    from triton_doctor.kernel_names import function_name
     from triton_doctor.machine.cache_entries import name_entries
     from triton_doctor.machine.packs.manifest import KERNEL
 
@@ -114,7 +115,7 @@ def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
     events = [event for process in read_named(recordings).processes for event in process.compiles]
     exact = {name for event in events for name in name_entries(event.entry)}
     # A dry recording, or one of an older version, names kernels but not their entries.
-    loose = {event.kernel.name for event in events if not event.entry}
+    loose = {function_name(event.kernel.name) for event in events if not event.entry}
     if loose:
         say(f"{len(loose):,} kernels are recorded without their entries: every variant of theirs is packed")
     return lambda entry: entry.kind != KERNEL or entry.key in exact or entry.kernel in loose

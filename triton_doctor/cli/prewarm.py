@@ -79,6 +79,7 @@ def prewarm(
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.cover import cover_object
     from triton_doctor.report.prewarm import count_missed, render_check, render_prewarmed
+    from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.runtime.prewarm.plan import make_plan
     from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
     from triton_doctor.runtime.prewarm.worker import open_pool
@@ -90,6 +91,11 @@ def prewarm(
         paths += record_dry(())
     if not paths:
         raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
+    if log := next(filter(is_log, paths), None):
+        raise DoctorError(
+            f"{log} is no recording: a server's log names kernels, but not their modules, options and target",
+            hint=f"`triton-doctor report {log}` says what to warm up; `run -o` records what prewarm needs",
+        )
     recorded = read_named(paths)
     require_triton(target or ())
     foreseen = Foreseen(recorded.processes, src or (), Path.cwd())

@@ -1,4 +1,4 @@
-"""`triton-doctor report PATHS...`: what recordings say."""
+"""`triton-doctor report PATHS...`: what recordings say, or the log of a server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,9 @@ FOUND, STOPPED = 1, 2
 
 
 def report(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them; or logs of servers.")
+    ],
     output_format: Annotated[RunForm, typer.Option(help="The form of the report.")] = RunForm.TEXT,
     output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
     sort: Annotated[SortOrder, typer.Option(help="By what to sort the kernels, most first.")] = SortOrder.TIME,
@@ -38,7 +40,9 @@ def report(
     src: Annotated[
         list[Path] | None,
         typer.Option(
-            "--src", help="With --cover: read the source there.", show_default="the recorded script and its kernels"
+            "--src",
+            help="Where to read source: with --cover, and of the kernels that a log names.",
+            show_default="with --cover the recorded script and its kernels, else .",
         ),
     ] = None,
 ) -> None:
@@ -50,9 +54,13 @@ def report(
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.report.recording.unserved import explain_unserved
     from triton_doctor.runtime.account import account
+    from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.terminal import color_report, width_of_report
 
     require_output(output_file, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
+    if any(map(is_log, paths)):
+        write_report(read_logs(paths, src or [Path()], output_format), output_file)
+        raise typer.Exit(0)
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
     if cover:
@@ -84,3 +92,23 @@ def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is
     found = find_cover(processes, gather_variants(processes).variants, sources, cwd=Path.cwd())
     text = json.dumps(cover_object(found), indent=2, default=str) + "\n" if is_json else render_cover(found)
     return text, found.is_whole
+
+
+def read_logs(paths: list[Path], sources: list[Path], output_format: RunForm) -> str:
+    """The report on the logs at `paths`. Raises DoctorError where one is none, and for a form that logs do not have."""
+    from triton_doctor.errors import DoctorError, working_folder
+    from triton_doctor.evidence.logged import explain_logged
+    from triton_doctor.report.engine_log import render_log, render_log_json
+    from triton_doctor.runtime.engine_logs import is_log, read_log
+    from triton_doctor.settings import load_settings
+
+    if recording := next((path for path in paths if not is_log(path)), None):
+        raise DoctorError(f"{recording} is no log, and others here are", hint="report on logs and recordings in turn")
+    if output_format not in (RunForm.TEXT, RunForm.JSON):
+        raise DoctorError(f"a log has no form {output_format.value}", hint="text and json are its forms")
+    if missing := next((path for path in sources if not path.exists()), None):
+        raise DoctorError(f"cannot read {missing}: no such file or directory", hint="--src names the sources")
+    logged = [line for path in paths for line in read_log(path)]
+    cwd = Path(working_folder())
+    kernels = explain_logged(logged, [(cwd / path).resolve() for path in sources], load_settings(sources[0]), cwd)
+    return render_log_json(kernels) if output_format is RunForm.JSON else render_log(kernels)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.explore import model
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Axis, Entry, Outcome, Place, Provenance, Role
+    from triton_doctor.explore.model import Axis, EntryOutcome, Place, Provenance, Role, SweepEntry
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
@@ -65,7 +65,7 @@ _UNKNOWN = AxisJudgement(role="unknown", provenance="unknown", why="nothing tell
 class Judgements:
     """The judgements of all axes of the calls of `outcomes`, each made on access."""
 
-    def __init__(self, found: Found, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, found: Found, outcomes: Sequence[EntryOutcome]) -> None:
         """Index what entries pass to each other."""
         self._found = found
         self._entries = {entry.key: entry for entry in found.entries}
@@ -112,7 +112,7 @@ class Judgements:
             found[path, kernel.line, parameter.param.name] = role, _said_by_hints(source.number, role) if source else ""
         return found
 
-    def _judge(self, entry: Entry | None, call: model.Call, axis: Axis) -> AxisJudgement:
+    def _judge(self, entry: SweepEntry | None, call: model.MadeUpCall, axis: Axis) -> AxisJudgement:
         of_model = _of_model(axis)
         if of_model is not None:
             return of_model
@@ -133,7 +133,7 @@ class Judgements:
             )
         return named
 
-    def _of_callers(self, entry: Entry | None, place: Place) -> Iterator[AxisJudgement]:
+    def _of_callers(self, entry: SweepEntry | None, place: Place) -> Iterator[AxisJudgement]:
         """Yield what the callers of `entry` pass as `place`, each judged there."""
         if entry is None:
             return
@@ -152,7 +152,7 @@ class Judgements:
                     is_certain=judged.is_certain,
                 )
 
-    def _by_names(self, entry: Entry | None, axis: Axis) -> AxisJudgement:
+    def _by_names(self, entry: SweepEntry | None, axis: Axis) -> AxisJudgement:
         """Return the judgement by the table of hints, for each place, and by the name that the source gives it."""
         sides: list[tuple[Role, str, Provenance]] = []
         for place in axis.places if entry is not None else ():
@@ -171,7 +171,7 @@ class Judgements:
         role, why, provenance = sides[0]
         return AxisJudgement(role=role, provenance=provenance, why=why)
 
-    def _number(self, entry: Entry | None, place: Place) -> AbstractNumber:
+    def _number(self, entry: SweepEntry | None, place: Place) -> AbstractNumber:
         """Return what `check` says of a place in the function that the entry enters."""
         at = self._found.entered(entry) if entry is not None else None
         if at is None:
@@ -193,7 +193,7 @@ class Judgements:
             return UNKNOWN
         return number
 
-    def _is_flat(self, entry: Entry | None, place: Place) -> bool:
+    def _is_flat(self, entry: SweepEntry | None, place: Place) -> bool:
         """Return whether the tensor at `place` has one axis in each call of the entry."""
         places = [
             one
@@ -206,7 +206,7 @@ class Judgements:
 
 
 @emptying_scan_caches()
-def judge(found: Found, outcomes: Sequence[Outcome]) -> Judgements:
+def judge(found: Found, outcomes: Sequence[EntryOutcome]) -> Judgements:
     """Return the judgements of all axes of `outcomes`, all made."""
     judgements = Judgements(found, outcomes)
     for outcome in outcomes:
@@ -236,7 +236,7 @@ def _kind_of_place(place: Place) -> Provenance | None:
     return "constructor" if place.argument.startswith("init.") else None
 
 
-def _is_beside_model(call: model.Call, axis: Axis) -> bool:
+def _is_beside_model(call: model.MadeUpCall, axis: Axis) -> bool:
     """Return whether each tensor of `axis` has another axis that is certainly the model's."""
     of_model = {
         place.argument

@@ -50,7 +50,7 @@ SET_VARIABLES = {
 }  # fmt: skip
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class ChildResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a call: how its child ended, and what it answered, if it did."""
 
     reply: Reply
@@ -103,7 +103,7 @@ class ForkServer:
     def call(
         self, function: str, argument: object, *, root: str, import_roots: tuple[str, ...] = ("",),
         limits: Limits | None = None,
-    ) -> Result:  # fmt: skip
+    ) -> ChildResult:  # fmt: skip
         """Call `function` (`module:name`) with `argument`, which JSON can hold, in a child, and wait for its end."""
         limits, cls = limits or Limits(), type(argument)
         for _ in range(2):
@@ -126,10 +126,10 @@ class ForkServer:
             try:
                 reply = self._send(job).result()
                 if reply is not None:
-                    return Result(reply=reply, answer=_read_answer(f"{scratch}/{NAME}"))
+                    return ChildResult(reply=reply, answer=_read_answer(f"{scratch}/{NAME}"))
             finally:
                 remove_folder(scratch)
-        return Result(reply=Reply(number=number, ended="died", reason="the server of the sweep was ended"))
+        return ChildResult(reply=Reply(number=number, ended="died", reason="the server of the sweep was ended"))
 
     def _send(self, job: Job) -> Future[Reply | None]:
         future: Future[Reply | None] = Future()

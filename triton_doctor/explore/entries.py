@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.explore.leading import LaunchGraph, Place
-from triton_doctor.explore.model import Entry, EntryKind, FunctionNotes
+from triton_doctor.explore.model import EntryKind, FunctionNotes, SweepEntry
 from triton_doctor.explore.notes import read_notes
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import whole_project
@@ -50,7 +50,7 @@ class LaunchedKernel:
 
     @property
     def key(self) -> str:
-        """What `Entry.kernels` holds of it."""
+        """What `SweepEntry.kernels` holds of it."""
         return f"{self.path}:{self.name}"
 
 
@@ -80,7 +80,7 @@ class Found:
     root: Path
     copied: tuple[str, ...]
     import_roots: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[SweepEntry, ...]
     launched: tuple[LaunchedKernel, ...]
     leading_names: tuple[str, ...]
     seed_files: tuple[str, ...]
@@ -94,7 +94,7 @@ class Found:
         """Return `path` relative to `root`, if it is absolute and below it."""
         return path.removeprefix(f"{self.root.as_posix().rstrip('/')}/")
 
-    def entered(self, entry: Entry) -> Place | None:
+    def entered(self, entry: SweepEntry) -> Place | None:
         """Return the place in the graph of the function that a call of `entry` enters."""
         place = (self.prefix + entry.path, entry.name)
         method = {"module": "forward", "autograd": "forward", "optimizer": "step"}.get(entry.kind)
@@ -102,7 +102,7 @@ class Found:
             return self.graph.method(place, method)
         return place if place in self.graph.functions else None
 
-    def notes_of(self, entry: Entry) -> tuple[FunctionNotes, ...]:
+    def notes_of(self, entry: SweepEntry) -> tuple[FunctionNotes, ...]:
         """Return the notes of `entry` and of the functions and kernels that it leads to."""
         return self.notes.get(entry.key, ())
 
@@ -157,7 +157,7 @@ class _EntryFinder:
                 callers[other].append(keys[place])
         entries = sorted(
             (
-                Entry(
+                SweepEntry(
                     path=self._own(place[0]),
                     line=self._graph.line(place),
                     module=self._roots.module_name(place[0]),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Axis, Call, Move, Outcome
+    from triton_doctor.explore.model import Axis, EntryOutcome, MadeUpCall, Move
 
 KernelPlace = tuple[str, str]
 _GROWTHS = ("bounded", "log2", "unknown", "unbounded")
@@ -34,7 +34,7 @@ class SeenMove:
     entry: str
     number: int
     move: Move
-    call: Call
+    call: MadeUpCall
     judged: AxisJudgement
 
     @property
@@ -86,7 +86,7 @@ class KernelFindings:
 class Findings:
     """What the outcomes of `found` say, kernel by kernel."""
 
-    def __init__(self, found: Found, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, found: Found, outcomes: Sequence[EntryOutcome]) -> None:
         """Judge all axes."""
         self.found = found
         self.outcomes = tuple(outcomes)
@@ -237,7 +237,7 @@ class Findings:
             (entry.is_private and entry.callers) or self._is_whole(self._by_entry.get(entry.key)) for entry in reaching
         )
 
-    def _is_whole(self, outcome: Outcome | None) -> bool:
+    def _is_whole(self, outcome: EntryOutcome | None) -> bool:
         return (
             outcome is not None
             and outcome.status == "complete"

@@ -140,11 +140,19 @@ def serve(means: tuple[Means, ...], scratch: str, preload: tuple[str, ...]) -> N
 def _import_ground(preload: tuple[str, ...]) -> None:
     for name in (*GROUND, *preload):
         importlib.import_module(name)
-    from triton_doctor.runtime.dry import dry_run
+    import torch
 
-    # Its first entry imports much, and tests that dry runs work: each child would do it.
-    with dry_run():
-        pass
+    # The first dry run imports much, and tests that dry runs work: each child would do it.
+    if torch.version.cuda is None and torch.version.hip is None:
+        from triton_doctor.runtime.dry import dry_run
+
+        with dry_run():
+            pass
+    else:
+        # A driver that was asked in this process fails in each of its forks: only a process of its own may ask.
+        from triton_doctor.runtime.dry.selftest import require_working_elsewhere
+
+        require_working_elsewhere()
     gc.collect()
     gc.freeze()
 

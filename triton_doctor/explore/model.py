@@ -1,8 +1,8 @@
 """What the parent of a sweep and its children say to each other, as JSON: entries, plans, outcomes.
 
-The parent reads the project's source (`entries`), and gives each child a `Plan`: one entry, with what the source says
-of the parameters of functions. The child calls the entry dry (`child/`), and answers with an `Outcome`. Nothing here
-imports torch, triton or `static`.
+The parent reads the project's source (`entries`), and gives each child an `EntryPlan`: one entry, with what the source
+says of the parameters of functions. The child calls the entry dry (`child/`), and answers with an `EntryOutcome`.
+Nothing here imports torch, triton or `static`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FunctionNotes(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, ParameterNotes]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class SweepEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A host function, autograd Function, module or method that may reach a launch.
 
     `name` is qualified (`Rope.forward`); `module` is importable from one of the plan's import roots; `path` is relative
@@ -79,7 +79,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 64
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class EntryPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One entry for a child to drive. `root` is the copy of the project; `import_roots` are relative to it.
 
     `leading_names` are names of functions and methods that lead to a launch, for choosing branches. `examples` are
@@ -88,7 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     the drivers.
     """
 
-    entry: Entry
+    entry: SweepEntry
     root: str
     import_roots: tuple[str, ...]
     leading_names: tuple[str, ...]
@@ -110,7 +110,7 @@ class SeedPlan(msgspec.Struct, frozen=True, kw_only=True):
     is_test: bool
     root: str
     own_modules: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[SweepEntry, ...]
     seconds: float
     target: str = ""
 
@@ -174,7 +174,7 @@ class InnerCall(msgspec.Struct, frozen=True, kw_only=True):
     formula: str = ""
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class MadeUpCall(msgspec.Struct, frozen=True, kw_only=True):
     """One way to call the entry that reaches launches: the arguments as Python text, the axes, and what moved.
 
     `driver` is a runnable function of the axes' names that makes the arguments and makes the call, `test` one of pytest
@@ -193,7 +193,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class EntryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an entry.
 
     `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of the events. `error` is the
@@ -205,7 +205,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
     status: Status
     kernels: tuple[tuple[str, str, str, int], ...] = ()
-    calls: tuple[Call, ...] = ()
+    calls: tuple[MadeUpCall, ...] = ()
     recording: tuple[str, ...] = ()
     error: str = ""
     where: str = ""

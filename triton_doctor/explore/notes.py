@@ -70,7 +70,7 @@ def read_notes(
 
     `own` gives the path of a file in the result, `module_name` the name by which it is imported.
     """
-    reader = _Reader(graph, module_name)
+    reader = _NotesReader(graph, module_name)
     notes: dict[Place, FunctionNotes] = {}
     found = {}
     for place, key in keys.items():
@@ -112,7 +112,7 @@ class _Parts(NamedTuple):
         )
 
 
-class _Reader:
+class _NotesReader:
     """Reads notes, and keeps them by function."""
 
     def __init__(self, graph: LaunchGraph, module_name: Callable[[str], str]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.explore.entries import Found
     from triton_doctor.explore.findings import KernelFindings, SeenMove, SweptPart
-    from triton_doctor.explore.model import Entry, Outcome
+    from triton_doctor.explore.model import EntryOutcome, SweepEntry
 
 NO_ALL_CLEAR = (
     "Only what is listed was run, with arguments that were made up: of all else, and of other arguments, this says "
@@ -88,7 +88,7 @@ class Report:
         return self.findings.recording()
 
 
-def report(found: Found, outcomes: Sequence[Outcome], *, isolation: str) -> Report:
+def report(found: Found, outcomes: Sequence[EntryOutcome], *, isolation: str) -> Report:
     """Return the report of the `outcomes` of the entries of `found`."""
     return Report(findings=Findings(found, outcomes), isolation=isolation)
 
@@ -220,11 +220,11 @@ class _ReportText:
         )
 
 
-def _entry_of(found: Found, key: str) -> Entry | None:
+def _entry_of(found: Found, key: str) -> SweepEntry | None:
     return next((entry for entry in found.entries if entry.key == key), None)
 
 
-def _place_of(entry: Entry | None) -> dict[str, Any]:
+def _place_of(entry: SweepEntry | None) -> dict[str, Any]:
     if entry is None:
         return {}
     return {"path": entry.path, "line": entry.line, "name": entry.name, "kind": entry.kind}

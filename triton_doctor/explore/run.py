@@ -20,9 +20,9 @@ import msgspec
 from msgspec.structs import replace
 
 from triton_doctor.explore.child.answer import Answer
-from triton_doctor.explore.children import PREFIX, ForkServer, Result, remove_folder
+from triton_doctor.explore.children import PREFIX, ChildResult, ForkServer, remove_folder
 from triton_doctor.explore.fork_server import Reply
-from triton_doctor.explore.model import Limits, Outcome, Plan, SeedPlan
+from triton_doctor.explore.model import EntryOutcome, EntryPlan, Limits, SeedPlan
 from triton_doctor.explore.project_copy import copy_project
 from triton_doctor.explore.results import Results
 from triton_doctor.explore.sandbox import ALL_MEANS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Entry
+    from triton_doctor.explore.model import SweepEntry
     from triton_doctor.explore.sandbox import Means, Walls
     from triton_doctor.explore.workers import ClusterServer
 
@@ -69,7 +69,7 @@ class Swept:
     one that says so.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[EntryOutcome, ...]
     walls: Walls | None
     examples: Examples
     left_out: int
@@ -134,14 +134,14 @@ class _Sweep:
         self._results, self._on_progress, self._open_server = results, on_progress, open_server
         self._server: ForkServer | ClusterServer | None = None
         self._opening = threading.Lock()
-        self._done: dict[str, Outcome] = {}
+        self._done: dict[str, EntryOutcome] = {}
         self.examples = Examples()
         self.reused = 0
 
     def run(self) -> None:
         """Drive all entries."""
         self.examples = self._record()
-        waiting: list[Plan] = []
+        waiting: list[EntryPlan] = []
         for entry in self._found.entries:
             plan = self._plan(entry)
             earlier = self._results.find(_question(plan))
@@ -152,7 +152,7 @@ class _Sweep:
                 self.reused += 1
                 self._finish(entry, outcome)
         executor = ThreadPoolExecutor(self._jobs)
-        pending: dict[Future[Result], Plan] = {}
+        pending: dict[Future[ChildResult], EntryPlan] = {}
         try:
             pending = {executor.submit(self._drive, plan): plan for plan in waiting}
             while pending:
@@ -172,10 +172,11 @@ class _Sweep:
         """How many calls to make at a time: of a cluster as many as it has threads."""
         return self._serve().jobs if self._request.cluster else self._request.jobs
 
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[EntryOutcome, ...]:
         """Return an outcome for each entry."""
         return tuple(
-            self._done.get(entry.key) or Outcome(entry=entry.key, status="not tried", error="the sweep was interrupted")
+            self._done.get(entry.key)
+            or EntryOutcome(entry=entry.key, status="not tried", error="the sweep was interrupted")
             for entry in self._found.entries
         )
 
@@ -201,19 +202,19 @@ class _Sweep:
             named=request.named_seeds,
         )
 
-    def _record_file(self, plan: SeedPlan, limits: Limits) -> Result:
+    def _record_file(self, plan: SeedPlan, limits: Limits) -> ChildResult:
         question = replace(plan, root="", seconds=0)
         earlier = self._results.find(question)
         if earlier is not None:
             answer = Answer(value=earlier, files=(), is_final=True)
-            return Result(reply=Reply(number=0, ended="returned"), answer=answer)
+            return ChildResult(reply=Reply(number=0, ended="returned"), answer=answer)
         result = self._call(RECORD, plan, limits)
         if not result.problem and result.answer is not None:
             self._results.keep(question, result.answer)
         return result
 
-    def _plan(self, entry: Entry) -> Plan:
-        return Plan(
+    def _plan(self, entry: SweepEntry) -> EntryPlan:
+        return EntryPlan(
             entry=entry,
             root=self._root,
             import_roots=self._found.import_roots,
@@ -226,10 +227,10 @@ class _Sweep:
             wants_tests=self._request.wants_tests,
         )
 
-    def _drive(self, plan: Plan) -> Result:
+    def _drive(self, plan: EntryPlan) -> ChildResult:
         return self._call(DRIVE, plan, plan.limits)
 
-    def _call(self, function: str, argument: Plan | SeedPlan, limits: Limits) -> Result:
+    def _call(self, function: str, argument: EntryPlan | SeedPlan, limits: Limits) -> ChildResult:
         return self._serve().call(
             function, argument, root=self._root, import_roots=self._found.import_roots, limits=limits
         )
@@ -240,14 +241,14 @@ class _Sweep:
                 self._server = self._open_server()
             return self._server
 
-    def _outcome(self, plan: Plan, result: Result) -> Outcome:
+    def _outcome(self, plan: EntryPlan, result: ChildResult) -> EntryOutcome:
         """Return the outcome in `result`; what a child that was ended had kept, with the reason of its end."""
         outcome = None if result.answer is None else _decode(result.answer.value, plan.entry)
         problem = result.problem or ("" if outcome is not None else "its answer cannot be read")
         if outcome is not None and result.answer is not None and not problem:
             self._results.keep(_question(plan), result.answer, outcome.stand_ins)
             return outcome
-        outcome = outcome or Outcome(entry=plan.entry.key, status="died")
+        outcome = outcome or EntryOutcome(entry=plan.entry.key, status="died")
         return replace(
             outcome,
             status="partial" if outcome.kernels else "over a limit" if result.reply.ended == "over a limit" else "died",
@@ -255,21 +256,21 @@ class _Sweep:
             cpu_s=max(outcome.cpu_s, result.reply.cpu_s),
         )
 
-    def _finish(self, entry: Entry, outcome: Outcome) -> None:
+    def _finish(self, entry: SweepEntry, outcome: EntryOutcome) -> None:
         self._done[entry.key] = outcome
         self._on_progress(len(self._done), sum(1 for each in self._done.values() if each.kernels))
 
 
-def _decode(value: msgspec.Raw, entry: Entry) -> Outcome | None:
+def _decode(value: msgspec.Raw, entry: SweepEntry) -> EntryOutcome | None:
     """Return the outcome of `entry` in what a child wrote, which may be anything."""
     try:
-        outcome = msgspec.json.decode(value, type=Outcome | None)
+        outcome = msgspec.json.decode(value, type=EntryOutcome | None)
     except (msgspec.DecodeError, RecursionError):
         return None
     return outcome if outcome is not None and outcome.entry == entry.key else None
 
 
-def _question(plan: Plan) -> object:
+def _question(plan: EntryPlan) -> object:
     """Return what of `plan` an outcome rests on.
 
     Names that lead to launches matter where files that are imported hold them, and those are looked at.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from triton_doctor.explore.children import Result
-    from triton_doctor.explore.model import Entry
+    from triton_doctor.explore.children import ChildResult
+    from triton_doctor.explore.model import SweepEntry
 
 # Seconds of CPU: for all files, and for one.
 TOTAL_S, FILE_S = 60.0, 15.0
@@ -40,7 +40,7 @@ class Examples:
     problems: dict[str, str] = field(default_factory=dict)
     spent_s: float = 0.0
 
-    def of(self, entry: Entry) -> str:
+    def of(self, entry: SweepEntry) -> str:
         """Return the examples of `entry` as JSON; empty if there are none."""
         calls = self.calls.get(entry.key)
         return msgspec.json.encode(calls[:MOST_EXAMPLES]).decode() if calls else ""
@@ -55,7 +55,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_examples(
-    call: Callable[[SeedPlan, Limits], Result],
+    call: Callable[[SeedPlan, Limits], ChildResult],
     plan: SeedPlan,
     files: Sequence[str],
     *,
@@ -69,7 +69,7 @@ def record_examples(
     """
     examples = Examples()
     waiting = list(files)
-    pending: dict[Future[Result], str] = {}
+    pending: dict[Future[ChildResult], str] = {}
     missing = {entry.key for entry in plan.entries if not entry.is_private}
     executor = ThreadPoolExecutor(jobs)
     try:
@@ -97,7 +97,7 @@ def record_examples(
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _add(examples: Examples, path: str, result: Result) -> set[str]:
+def _add(examples: Examples, path: str, result: ChildResult) -> set[str]:
     """Add what `result` holds, and return the entries that it has calls of."""
     record = _Record(calls={})
     if result.answer is not None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from triton_doctor.explore.children import PREFIX, ForkServer, Result, remove_folder
+from triton_doctor.explore.children import PREFIX, ChildResult, ForkServer, remove_folder
 from triton_doctor.explore.project_copy import make_read_only
 from triton_doctor.explore.sandbox import Means, Walls
 from triton_doctor.runtime.prewarm.cluster import connect
@@ -28,7 +28,7 @@ from triton_doctor.runtime.prewarm.cluster import connect
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from triton_doctor.explore.model import Limits, Plan, SeedPlan
+    from triton_doctor.explore.model import EntryPlan, Limits, SeedPlan
 
 
 class ClusterServer:
@@ -58,18 +58,18 @@ class ClusterServer:
     def call(
         self,
         function: str,
-        argument: Plan | SeedPlan,
+        argument: EntryPlan | SeedPlan,
         *,
         root: str,
         import_roots: tuple[str, ...] = ("",),
         limits: Limits | None = None,
-    ) -> Result:
+    ) -> ChildResult:
         """As `ForkServer.call`; in `argument` the worker names its own copy instead of `root`."""
         del root
         task = (self._name, self._means, self._preload, self.jobs, function, argument, import_roots, limits)
         walls, result = self._executor.submit(call_on_worker, self._archive, *task).result()
         self.walls = msgspec.json.decode(walls, type=Walls)
-        return msgspec.json.decode(result, type=Result)
+        return msgspec.json.decode(result, type=ChildResult)
 
 
 class _Worker:
@@ -88,7 +88,7 @@ def call_on_worker(
     preload: tuple[str, ...],
     jobs: int,
     function: str,
-    argument: Plan | SeedPlan,
+    argument: EntryPlan | SeedPlan,
     import_roots: tuple[str, ...],
     limits: Limits | None,
 ) -> tuple[bytes, bytes]:

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.explore.entries import Found
-    from triton_doctor.explore.model import Call, Entry, Outcome
+    from triton_doctor.explore.model import EntryOutcome, MadeUpCall, SweepEntry
 
 
-def write_drivers(outcomes: Iterable[Outcome], folder: Path, found: Found) -> list[Path]:
+def write_drivers(outcomes: Iterable[EntryOutcome], folder: Path, found: Found) -> list[Path]:
     """Write the drivers and tests of `outcomes` below `folder`, and return the files.
 
     A file that is there is kept, since somebody may have corrected it: the new text goes beside it, as `NAME.new.py`.
     Raises DoctorError where nothing can be written.
     """
     entries = {entry.key: entry for entry in found.entries}
-    modules: dict[str, tuple[Entry, list[Call]]] = {}
+    modules: dict[str, tuple[SweepEntry, list[MadeUpCall]]] = {}
     for outcome in outcomes:
         entry = entries.get(outcome.entry)
         if entry is not None and outcome.calls:
@@ -44,7 +44,7 @@ def write_drivers(outcomes: Iterable[Outcome], folder: Path, found: Found) -> li
     return written
 
 
-def _module_text(entry: Entry, calls: Iterable[Call], folder: Path, root: Path) -> str:
+def _module_text(entry: SweepEntry, calls: Iterable[MadeUpCall], folder: Path, root: Path) -> str:
     """Return the text of the file for the module of `entry`."""
     functions = [text.rstrip() for call in calls for text in (call.driver, call.test) if text]
     file = f"{_relative(folder, root)}/test_{entry.module.replace('.', '_')}.py"
@@ -67,7 +67,7 @@ def _module_text(entry: Entry, calls: Iterable[Call], folder: Path, root: Path) 
     return "\n".join([*head, *imports, "", "\n\n\n".join(functions), ""])
 
 
-def _source_folder(entry: Entry) -> str:
+def _source_folder(entry: SweepEntry) -> str:
     """The folder that must be on the path of imports, relative to the project; empty for the project's own."""
     stem = entry.path.removesuffix(".py").removesuffix("/__init__")
     return posixpath.normpath(stem.removesuffix(entry.module.replace(".", "/")) or ".").removeprefix(".")

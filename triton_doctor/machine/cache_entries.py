@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.kernel_names import report_name, says_nothing
+from triton_doctor.machine.cache_source import find_qualname
 from triton_doctor.regular_files import NotRegularError, read_head
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ ANYBODYS = re.compile(r".+\.json|lock")
 # "target" is the second key of the metadata since 3.0; until then, and after a hash, it is always within this.
 HEAD_BYTES = 512
 TARGET = re.compile(rb'"target": ?\{"backend": ?"(?P<backend>\w+)", ?"arch": ?"?(?P<arch>\w+)"?')
+# The forms of code that name the kernel's source in their first location, the smallest first.
+CODE_FORMS = (".ttir", ".source", ".glir", ".ttgir")
+CODE_HEAD_BYTES = 4096
+PLACE = re.compile(rb'loc\("(?P<path>[^"]+)":(?P<line>\d+):')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +40,9 @@ class CacheEntry:
     """One folder of the cache.
 
     `kernel` is None for what is no kernel, a launcher say, and for an entry without the group file that makes triton
-    find it. `target` is as in `cuda:90`, None where the metadata does not say. `is_tritons` is False where others
-    may have written it. Times are seconds since the epoch: `written_at` of the newest file, `used_at` of the last time
+    find it; its files begin with `stem`, the name of its function. `target` is as in `cuda:90`, None where the metadata
+    does not say. `is_tritons` is False where others may have written it. Times are seconds since the epoch:
+    `written_at` of the newest file, `used_at` of the last time
     that triton looked, as far as the file system keeps it.
     """
 
@@ -46,6 +53,7 @@ class CacheEntry:
     size_bytes: int
     written_at: float
     used_at: float
+    stem: str = ""
 
 
 def name_entries(digest: str) -> tuple[str, ...]:
@@ -105,13 +113,31 @@ def read_entry(root: str, key: str) -> CacheEntry:
     target = read_target(f"{path}/{kernel}{SUFFIX}") if has_metadata else None
     return CacheEntry(
         key=key,
-        kernel=kernel if has_metadata else None,
+        kernel=name_kernel(path, kernel, names) if kernel is not None and has_metadata else None,
+        stem=kernel or "",
         target=target,
         is_tritons=kernel is not None or is_written_by_triton(names),
         size_bytes=size,
         written_at=written,
         used_at=used,
     )
+
+
+def name_kernel(folder: str, kernel: str, files: Collection[str]) -> str:
+    """The name of `kernel` in reports. Where its own says nothing, the code among `files` says where its source is."""
+    if not says_nothing(kernel):
+        return kernel
+    code = next((name for form in CODE_FORMS if (name := f"{kernel}{form}") in files), None)
+    if code is None:
+        return kernel
+    try:
+        place = PLACE.search(read_head(f"{folder}/{code}", CODE_HEAD_BYTES))
+    except (OSError, NotRegularError):
+        place = None
+    if place is None:
+        return kernel
+    path = place["path"].decode("utf-8", "replace")
+    return report_name(find_qualname(path, int(place["line"])) or kernel, path)
 
 
 def is_written_by_triton(names: Collection[str]) -> bool:

@@ -54,7 +54,9 @@ def read_code(text: str) -> KernelCode:
     """The code of `text`, the IR that triton keeps as `.ttir`."""
     locations = {match["name"]: match["text"] for match in LOCATION.finditer(text)}
     head = FUNCTION.search(text)
-    start = next(iter(frames(locations.get("#loc", ""), locations)), None)
+    arguments = (head["arguments"] or head["bare"] or "") if head else ""
+    # Gluon's code has no place of the module, but of each argument.
+    start = next(iter(frames(locations.get("#loc", ""), locations) or frames(arguments, locations)), None)
     known = {match["name"]: match["dense"] or match["plain"] for match in CONSTANT.finditer(text)}
     constants: dict[CodePlace, list[str]] = {}
     for line in text.splitlines():
@@ -71,7 +73,7 @@ def read_code(text: str) -> KernelCode:
             constants.setdefault(place_within(places, start), []).extend(values)
     return KernelCode(
         start=start,
-        arguments=tuple(read_arguments((head["arguments"] or head["bare"] or "") if head else "")),
+        arguments=tuple(read_arguments(arguments)),
         constants={place: tuple(values) for place, values in constants.items()},
     )
 

@@ -111,6 +111,23 @@ def read_kernel_source(start: CodePlace) -> CachedSource | None:
     return None
 
 
+@cache
+def find_qualname(path: str, line: int) -> str | None:
+    """The qualified name of the function that begins at `line`, its decorators included; None where none does."""
+    try:
+        pending: list[tuple[str, ast.AST]] = [("", ast.parse(read_regular_file(path)))]
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    while pending:
+        around, node = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            name = f"{around}.{child.name}" if isinstance(child, ast.FunctionDef | ast.ClassDef) else around
+            if isinstance(child, ast.FunctionDef) and line in {child.lineno, first_line(child)}:
+                return name.removeprefix(".")
+            pending.append((name, child))
+    return None
+
+
 def first_line(node: ast.FunctionDef) -> int:
     """Where `node` begins, its decorators included."""
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ DERIVED = frozenset(
     | {f"{kind}_scratch_{what}" for kind in ("global", "profile") for what in ("size", "align")}
 )
 VARIANTS_READ = 500
+# A kernel of gluon has no .ttir, as its layouts are written by hand.
+CODE_FORMS = (".ttir", ".glir")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,17 +94,17 @@ def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = 
 
 def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
     """`entry` of `folder`; None where it is damaged or vanished."""
-    stem = folder / entry.key / (entry.kernel or "")
+    stem = folder / entry.key / entry.stem
     try:
         metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json"), JSON_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(metadata, dict):
         return None
-    try:
-        text = read_regular_file(stem.with_name(f"{stem.name}.ttir")).decode("utf-8", "replace")
-    except OSError:
-        text = ""
+    text = ""
+    for form in CODE_FORMS:
+        with contextlib.suppress(OSError):
+            text = text or read_regular_file(stem.with_name(f"{stem.name}{form}")).decode("utf-8", "replace")
     options = {name: spell(value) for name, value in metadata.items() if name not in DERIVED}
     return CachedVariant(entry=entry, options=options, code=read_code(text) if text else None, text=hash(text))
 

@@ -44,6 +44,10 @@ def fact_rows(machine: Machine) -> Iterator[tuple[str, str]]:
         yield "ptxas", f"{tool.release}, {tool.path}" + (f", by {tool.set_by}" if tool.set_by else "")
     if machine.cache:
         yield from cache_rows(machine.cache)
+        if machine.torch and machine.cache.set_by != "TRITON_CACHE_DIR":
+            # Inductor leaves only this variable as it is (torch 2.13 _inductor/runtime/triton_heuristics.py:492).
+            root = machine.variables.get("TORCHINDUCTOR_CACHE_DIR", "/tmp/torchinductor_$USER")
+            yield "", f"{root}/triton/<device> from the first kernel of torch.compile on, for the whole process"
 
 
 def describe_gpu(gpu: Gpu, driver: str | None) -> str:

@@ -23,7 +23,7 @@ HIDING = frozenset({"unseen", "fault", "torn", "damaged"})
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class KernelName:
-    """Which kernel: `name` is the function's, `line` that of its `def`; 0 where the source is unknown."""
+    """Which kernel: `name` as `kernel_names` spells it, `line` that of its `def`; 0 where the source is unknown."""
 
     name: str
     module: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Severity, split_cell
+from triton_doctor.finding import Location, Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.scan_caches import emptying_scan_caches
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.cache.results import Result
     from triton_doctor.static.project.cache.scan_cache import ScanStore
     from triton_doctor.static.sources.files import SourceFile
+
+# Rules that report every kernel of a project for one reason.
+ONE_A_PROJECT = frozenset({"TRD109", "TRD304"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,7 @@ def scan(
     undecided = undecided_still(result)
     if notebooks:
         undecided = tuple(one.relocate(partial(show_location, read=notebooks.read)) for one in undecided)
+    seen = sum_up(seen)
     seen = list(leave_out_own([*move_to_reported(seen, report_paths, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
@@ -175,6 +179,22 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
         findings=tuple(show_finding(one, show) for one in scan.findings),
         undecided=tuple(one.relocate(lambda at: replace(at, path=show(at.path))) for one in scan.undecided),
     )
+
+
+def sum_up(findings: Sequence[Finding]) -> list[Finding]:
+    """Return `findings` with those of ONE_A_PROJECT that give the same advice as one, at the first kernel by path."""
+    groups: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.order):
+        if finding.code in ONE_A_PROJECT:
+            groups.setdefault((finding.code, finding.advice), []).append(finding)
+    summed = []
+    for first, *others in groups.values():
+        name = f"`{first.facts.kernel}`"
+        more = f"{name} and {len(others)} other kernel{'s' if len(others) > 1 else ''}" if others else name
+        also = tuple(Location(one.path, one.span.line) for one in others)
+        message = first.message.replace(name, more, 1)
+        summed.append(replace(first, message=message, facts=replace(first.facts, also=also)))
+    return [*(finding for finding in findings if finding.code not in ONE_A_PROJECT), *summed]
 
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:

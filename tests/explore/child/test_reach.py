@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from tests.tritons import skip_without
-from triton_doctor.explore.model import Entry, FunctionNotes, Limits, ParameterNotes, Plan
+from triton_doctor.explore.model import EntryPlan, FunctionNotes, Limits, ParameterNotes, SweepEntry
 
 KERNEL = """
 import torch
@@ -45,8 +45,8 @@ def reach_in(tmp_path, monkeypatch):
         importlib.invalidate_caches()
         lines = path.read_text(encoding="utf-8").splitlines()
         line = next((at for at, each in enumerate(lines, 1) if each.startswith("def entry(")), 1)
-        entry = Entry(path=path.name, line=line, module="ops_reached", name="entry", kind=kind)
-        plan = Plan(
+        entry = SweepEntry(path=path.name, line=line, module="ops_reached", name="entry", kind=kind)
+        plan = EntryPlan(
             entry=entry,
             root=str(tmp_path),
             import_roots=("",),

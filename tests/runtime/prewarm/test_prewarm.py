@@ -1,5 +1,6 @@
 """What is prewarmed is found: on each Triton, by the program itself and by `--check`."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -141,3 +143,82 @@ def environ(process: Path) -> str:
         return (process / "environ").read_text(errors="replace")
     except OSError:
         return ""
+
+
+@pytest.mark.long
+def test_kernels_of_classes_in_a_script_are_prewarmed_and_named_with_their_class(workshop: Workshop) -> None:
+    script = workshop.folder / "packs.py"
+    script.write_text(
+        dedent(
+            """
+            import torch
+            import triton
+            import triton.language as tl
+
+            class Pack:
+                @staticmethod
+                @triton.jit
+                def kernel(x, n, BLOCK: tl.constexpr):
+                    at = tl.arange(0, BLOCK)
+                    tl.store(x + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+            class Unpack:
+                @staticmethod
+                @triton.jit
+                def kernel(x, n, BLOCK: tl.constexpr):
+                    at = tl.arange(0, BLOCK)
+                    tl.store(x + at, 3 * tl.load(x + at, mask=at < n), mask=at < n)
+
+            if __name__ == "__main__":
+                for n in (5, 16):
+                    Pack.kernel[(4,)](torch.ones(1024), n, BLOCK=256)
+                Unpack.kernel[(4,)](torch.ones(1024), 5, BLOCK=256)
+            """
+        )
+    )
+    first = workshop.record("first.jsonl", script, cache="first")
+    workshop.doctor("prewarm", first, "--cache-dir", "warm", "--jobs", 2)
+    second = workshop.record("second.jsonl", script, cache="warm")
+    listed = json.loads(workshop.doctor("cache", "list", "--cache-dir", "warm", "--output-format", "json"))
+
+    assert tiers(second) == ["loaded from disk"] * 3
+    assert {kernel["kernel"]: kernel["variants"] for kernel in listed["kernels"]} == {
+        "Pack.kernel": 3,
+        "Unpack.kernel": 1,
+    }
+    assert "3 variants" in workshop.doctor("cache", "show", "Pack.kernel", "--cache-dir", "warm")
+    reported = json.loads(workshop.doctor("report", second, "--output-format", "json"))
+    assert sorted(kernel["kernel"] for kernel in reported["kernels"]) == ["Pack.kernel", "Unpack.kernel"]
+
+
+@pytest.mark.long
+def test_gluon_kernel_is_prewarmed_with_its_layout_and_the_cache_names_its_constexpr(workshop: Workshop) -> None:
+    script = workshop.folder / "copies.py"
+    script.write_text(
+        dedent(
+            """
+            import torch
+            from triton.experimental import gluon
+            from triton.experimental.gluon import language as gl
+
+            @gluon.jit
+            def memcpy(src, dst, n, rows: gl.constexpr, BLOCK: gl.constexpr, layout: gl.constexpr):
+                at = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+                ok = at < n + rows
+                gl.store(dst + at, gl.load(src + at, mask=ok), mask=ok)
+
+            if __name__ == "__main__":
+                for rows in (7, 33):
+                    layout = gl.BlockedLayout([1], [32], [4], [0])
+                    x = torch.ones(1024)
+                    memcpy[(4,)](x, x, 1024, rows, BLOCK=256, layout=layout, num_warps=4)
+            """
+        )
+    )
+    first = workshop.record("first.jsonl", script, cache="first")
+    printed = workshop.doctor("prewarm", first, "--cache-dir", "warm", "--jobs", 2)
+    second = workshop.record("second.jsonl", script, cache="warm")
+
+    assert "2 compiled" in printed
+    assert tiers(second) == ["loaded from disk"] * 2
+    assert "rows: 2 values" in workshop.doctor("cache", "show", "memcpy", "--cache-dir", "warm")

@@ -39,6 +39,12 @@ def selected(script: str, name: str = "kernel") -> str | None:
             "import sys\nsys.path.insert(0, '.')\n\ndef kernel():\n    N",
             id="the state of the process, and nothing of a while",
         ),
+        pytest.param(
+            "import jit\nN = 2\nserver = start()\n@register\nclass Pack(Base, key=N):\n    M = N\n    port = listen()\n"
+            "    @jit(M)\n    def kernel(): N\n    def run(self): server.run()",
+            "import jit\nN = 2\n\nclass Pack:\n    M = N\n\n    @jit(M)\n    def kernel():\n        N",
+            id="of a class the kernel and what it reads",
+        ),
     ],
 )
 def test_statements_that_a_kernel_needs_are_kept_and_the_work_is_not(script: str, kept: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.static.project.launches.launches import launches_of, spelled_out
-from triton_doctor.static.python.ir import Attr, Compare, Const, Name
+from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
+from triton_doctor.static.python.ir import Attr, Call, Compare, Const, Name, TupleExpr
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.queries import is_integer
 from triton_doctor.static.variability.values.values import Tensor
@@ -58,10 +58,43 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
             return {"kind": "value", "value": True}
         case Attr(Name(base), name) if _is_of_triton(launch, base):
             return {"kind": "type", "name": name}
+        case Name() if (origin := origin_of(launch, expr)) != expr and isinstance(origin, Call):
+            made = _made(launch, origin)
+        case Call():
+            made = _made(launch, expr)
+        case _:
+            made = None
+    if made is not None:
+        return made
     interpreter = interpreter_of(project)
     if isinstance(interpreter.value(expr, interpreter.at(launch)), Tensor):
         return {"kind": "tensor", "dtype": None, "aligned": True}
     return {"kind": "size" if is_integer(project, launch, expr) else "guess"}
+
+
+def _made(launch: LinkedLaunch, call: Call) -> Described | None:
+    """A call of Triton's own with literal arguments: `gl.BlockedLayout([1], [32], [4], [0])`, a layout of gluon."""
+    match call.func:
+        case Attr(Name(base), name) if _is_of_triton(launch, base):
+            imported = launch.module.imports[base]
+            args = [_literal(arg) for arg in call.args]
+            keywords = {word or "**": _literal(arg) for word, arg in call.keywords}
+            if _UNKNOWN not in args and _UNKNOWN not in keywords.values():
+                module = ".".join(part for part in (imported.module, imported.member) if part)
+                return {"kind": "made", "module": module, "name": name, "args": args, "keywords": keywords}
+    return None
+
+
+_UNKNOWN = "no literal"
+
+
+def _literal(expr: Expr) -> Any:
+    match expr:
+        case Const(bool() | int() | float() | None as value):
+            return value
+        case TupleExpr(items) if _UNKNOWN not in (found := [_literal(item) for item in items]):
+            return found
+    return _UNKNOWN
 
 
 def _is_of_triton(launch: LinkedLaunch, name: str) -> bool:
@@ -82,12 +115,15 @@ def recorded(events: Iterable[CompileEvent]) -> Cases | None:
 
 def _of_event(event: CompileEvent) -> dict[str, Described] | None:
     constants, attributes, values = dict(event.key.constants), dict(event.key.attributes), dict(event.values)
+    exact = dict(event.exact or ())
     case: dict[str, Described] = {}
     for name, kind in event.key.signature:
         aligned = "%16" in attributes.get(name, "")
-        if kind == "constexpr" and isinstance(constants.get(name), str):
+        if kind == "constexpr" and '"fields"' in exact.get(name, ""):
+            case[name] = {"kind": "exact", "value": exact[name]}
+        elif kind == "constexpr" and isinstance(constants.get(name), str):
             return None  # a type, a function or a string: as text it is none of them for certain
-        if kind == "constexpr":
+        elif kind == "constexpr":
             case[name] = {"kind": "value", "value": constants.get(name)}
         elif kind.startswith("*"):
             case[name] = {"kind": "tensor", "dtype": kind.removeprefix("*").removeprefix("k"), "aligned": aligned}

@@ -8,8 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.explore.child.calling import Seen, execute
-from triton_doctor.explore.child.changes import Changes
-from triton_doctor.explore.child.frames import Frame, Tracker, frames_of
+from triton_doctor.explore.child.changes import StateChanges
+from triton_doctor.explore.child.frames import LiveFrame, Tracker, frames_of
 from triton_doctor.explore.child.solver import Solver, truth_of
 from triton_doctor.explore.child.source import blocks_of, parse_file
 
@@ -39,7 +39,7 @@ def other_branches(target: Target, state: State, guesser: Guesser, leading: froz
         node, is_in_body, is_in_rest = tests_of(place[0], leading).get(place[1], (None, False, False))
         if node is None or place in missed:
             return
-        holds = truth_of(Frame(frame=running, line=place[1], caller=None).evaluate(node.test))
+        holds = truth_of(LiveFrame(frame=running, line=place[1], caller=None).evaluate(node.test))
         if (holds is True and is_in_rest) or (holds is False and is_in_body):
             missed[place] = node, not holds
 
@@ -54,7 +54,7 @@ def other_branches(target: Target, state: State, guesser: Guesser, leading: froz
         seen = _call(target, state, is_inside, stop)
         frames = frames_of(seen.traceback, is_inside)
         if isinstance(seen.error, _Stop) and frames:
-            changes = Changes(seen.built.state, guesser)
+            changes = StateChanges(seen.built.state, guesser)
             Solver(changes, Tracker(target, seen.built), is_inside).solve(node.test, wanted, frames[-1])
             yield from changes.states[:MOST_CHANGES]
 

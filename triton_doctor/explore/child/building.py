@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LENGTH = 32
 
 
-class Built:
+class BuiltCall:
     """The arguments of one call.
 
     `origins` are the paths of the objects made, by their id; `constructing` are paths of those whose constructor runs,
@@ -145,7 +145,7 @@ class Built:
 class MadeConfig:
     """An object whose attributes are made up as they are read."""
 
-    def __init__(self, built: Built, path: str) -> None:
+    def __init__(self, built: BuiltCall, path: str) -> None:
         self.__dict__["_explored"] = (built, path)
 
     def __getattr__(self, name: str) -> Any:

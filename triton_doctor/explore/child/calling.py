@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.explore.child.building import Built, Origins
+from triton_doctor.explore.child.building import BuiltCall, Origins
 from triton_doctor.explore.child.guesses import guess_attribute
 from triton_doctor.explore.child.state import CONSTRUCTOR, State
 from triton_doctor.runtime.dry.session import record_from_start
@@ -45,7 +45,7 @@ class Seen:
     `is_complete` is whether the forward ended; `error` may be its backward's.
     """
 
-    built: Built
+    built: BuiltCall
     launched: frozenset[KernelName]
     sites: frozenset[tuple[str, str, int]]
     observation: Observation
@@ -56,7 +56,7 @@ class Seen:
 
 def execute(target: Target, state: State) -> Seen:
     """Make the call `state`, and run backward from its result. Must be in a dry run."""
-    built = Built(state, guess_attribute)
+    built = BuiltCall(state, guess_attribute)
     error: BaseException | None = None
     is_complete = False
     with Wrappers(), record_from_start(warns=False) as recording:
@@ -99,7 +99,7 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_ERROR]
 
 
-def _call(target: Target, built: Built) -> Any:
+def _call(target: Target, built: BuiltCall) -> Any:
     """Construct what must be, and call."""
     if target.kind == "optimizer":
         return _step(target, built)
@@ -118,7 +118,7 @@ def _call(target: Target, built: Built) -> Any:
     return list(itertools.islice(result, ITEMS)) if inspect.isgenerator(result) else result
 
 
-def _step(target: Target, built: Built) -> None:
+def _step(target: Target, built: BuiltCall) -> None:
     """Construct an optimizer of parameters, and step it twice: the first makes its state."""
     args, kwargs = built.arguments(ROOT, target.constructor or {})
     first = next(iter(kwargs))

@@ -18,7 +18,7 @@ HIGHEST_RANK = 6
 LARGEST_SIZE = 10_000_000
 
 
-class Changes:
+class StateChanges:
     """The states that differ from `state` by what seems to help, the likeliest first."""
 
     def __init__(self, state: State, guesser: Guesser) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.explore.child.state import Spec, State
     from triton_doctor.explore.child.target import Target
-    from triton_doctor.explore.model import Entry
+    from triton_doctor.explore.model import SweepEntry
     from triton_doctor.runtime.dry.sweep.swept import Sweep
 
 WIDTH = 88
@@ -32,7 +32,7 @@ SIZES, AXES = 5, 3
 class DriverText:
     """Writes the driver of one state. `names` are the names of its symbols, as parameters of the driver."""
 
-    def __init__(self, target: Target, entry: Entry, state: State, names: Mapping[str, str]) -> None:
+    def __init__(self, target: Target, entry: SweepEntry, state: State, names: Mapping[str, str]) -> None:
         self._target, self._entry, self._state, self._names = target, entry, state, names
         self._imports: dict[str, None] = {"import torch": None}
         self._lines: list[str] = []

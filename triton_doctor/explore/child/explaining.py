@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.explore.child.splitting import SymbolAxes
-    from triton_doctor.explore.child.vary import Alone, Owner, Trials, Values
+    from triton_doctor.explore.child.vary import Alone, Owner, SizeTrials, Values
     from triton_doctor.runtime.dry.sweep.dimensions import Point
     from triton_doctor.runtime.dry.sweep.formulas import Formula
     from triton_doctor.runtime.dry.sweep.probe import Observation
@@ -45,7 +45,7 @@ class Explained:
     unmoved: tuple[tuple[str, str, str], ...]
 
 
-def explain(trials: Trials, axes: Mapping[str, SymbolAxes]) -> Explained:
+def explain(trials: SizeTrials, axes: Mapping[str, SymbolAxes]) -> Explained:
     """Explain each part that moved by the `axes` of the symbols that move it."""
     followed: defaultdict[Owner, list[str]] = defaultdict(list)
     for symbol, alone in trials.alone.items():
@@ -94,7 +94,7 @@ def explain(trials: Trials, axes: Mapping[str, SymbolAxes]) -> Explained:
 
 
 def _explain_group(
-    trials: Trials, group: Sequence[tuple[str, str]], owners: Sequence[Owner]
+    trials: SizeTrials, group: Sequence[tuple[str, str]], owners: Sequence[Owner]
 ) -> dict[Owner, Explanation]:
     """Explain parts that follow the same symbols, each given with the name of its axis."""
     symbols = [symbol for symbol, _ in group]
@@ -144,7 +144,7 @@ def _runs_at_powers(alone: Alone) -> bool:
     return all(size.bit_count() == 1 for size in alone.ran)
 
 
-def _mix(trials: Trials, symbols: Sequence[str], count: int, *, seed: int) -> Iterable[Point]:
+def _mix(trials: SizeTrials, symbols: Sequence[str], count: int, *, seed: int) -> Iterable[Point]:
     """Points at which all of `symbols` have sizes other than those of the state, each of which ran alone."""
     chance = random.Random(seed)
     sizes = {symbol: list(trials.alone[symbol].ran)[1:] for symbol in symbols}
@@ -157,16 +157,16 @@ def _mix(trials: Trials, symbols: Sequence[str], count: int, *, seed: int) -> It
     )
 
 
-def _project(trials: Trials, sizes: Mapping[str, int], symbols: Sequence[str]) -> Point:
+def _project(trials: SizeTrials, sizes: Mapping[str, int], symbols: Sequence[str]) -> Point:
     return tuple(sizes.get(symbol, trials.state.size(symbol)) for symbol in symbols)
 
 
-def _extend(trials: Trials, point: Point, symbols: Sequence[str]) -> Point:
+def _extend(trials: SizeTrials, point: Point, symbols: Sequence[str]) -> Point:
     sizes = dict(zip(symbols, point, strict=True))
     return tuple(sizes.get(symbol, size) for symbol, size in zip(trials.symbols, trials.base_point, strict=True))
 
 
-def _narrow(trials: Trials, symbols: Sequence[str], owners: frozenset[Owner]) -> dict[Point, Observation]:
+def _narrow(trials: SizeTrials, symbols: Sequence[str], owners: frozenset[Owner]) -> dict[Point, Observation]:
     """What was seen where all but `symbols` are as in the state: of the kernels of `owners` these parts."""
     kernels = {kernel for kernel, _ in owners}
     narrowed = {}
@@ -208,7 +208,7 @@ def _gives_all(
     return True
 
 
-def _move(trials: Trials, owner: Owner, names: Mapping[str, str], formula: str, growth: Growth) -> Move:
+def _move(trials: SizeTrials, owner: Owner, names: Mapping[str, str], formula: str, growth: Growth) -> Move:
     kernel, part = owner
     every = [seen.values.get(owner, frozenset()) for seen in trials.seen.values() if seen is not None]
     along = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType, TracebackType
 
-    from triton_doctor.explore.child.building import Built
+    from triton_doctor.explore.child.building import BuiltCall
     from triton_doctor.explore.child.target import Target
 
 # Names, calls and attributes that are followed from one expression.
@@ -37,20 +37,20 @@ DEEPEST = 12
 OUTSIDE = "<explored>"
 
 
-class Unknown:
+class NotEvaluated:
     """What an expression is that could not be evaluated."""
 
 
-UNKNOWN = Unknown()
+UNKNOWN = NotEvaluated()
 
 
 @dataclass(kw_only=True)
-class Frame:
+class LiveFrame:
     """A frame of the project, at a line. `caller` is the next outer one of the project, `names` hide its locals."""
 
     frame: FrameType
     line: int
-    caller: Frame | None
+    caller: LiveFrame | None
     names: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -86,23 +86,23 @@ class Frame:
         except BaseException:  # whatever the project's code raises
             return UNKNOWN
 
-    def within(self, names: dict[str, Any]) -> Frame:
+    def within(self, names: dict[str, Any]) -> LiveFrame:
         """Return this frame with further names."""
-        return Frame(frame=self.frame, line=self.line, caller=self.caller, names=names)
+        return LiveFrame(frame=self.frame, line=self.line, caller=self.caller, names=names)
 
 
-def frames_of(traceback: TracebackType | None, is_inside: Callable[[str], bool]) -> list[Frame]:
+def frames_of(traceback: TracebackType | None, is_inside: Callable[[str], bool]) -> list[LiveFrame]:
     """Return the frames of the project, the innermost last."""
-    found: list[Frame] = []
+    found: list[LiveFrame] = []
     while traceback is not None:
         if is_inside(traceback.tb_frame.f_code.co_filename):
             caller = found[-1] if found else None
-            found.append(Frame(frame=traceback.tb_frame, line=traceback.tb_lineno, caller=caller))
+            found.append(LiveFrame(frame=traceback.tb_frame, line=traceback.tb_lineno, caller=caller))
         traceback = traceback.tb_next
     return found
 
 
-def frame_at(frame: FrameType, is_inside: Callable[[str], bool]) -> Frame | None:
+def frame_at(frame: FrameType, is_inside: Callable[[str], bool]) -> LiveFrame | None:
     """Return the running `frame` with its callers of the project."""
     chain: list[FrameType] = []
     running: FrameType | None = frame
@@ -112,18 +112,18 @@ def frame_at(frame: FrameType, is_inside: Callable[[str], bool]) -> Frame | None
         running = running.f_back
     found = None
     for each in reversed(chain):
-        found = Frame(frame=each, line=each.f_lineno, caller=found)
+        found = LiveFrame(frame=each, line=each.f_lineno, caller=found)
     return found
 
 
 class Tracker:
     """Follows expressions to the arguments of a call."""
 
-    def __init__(self, target: Target, built: Built) -> None:
+    def __init__(self, target: Target, built: BuiltCall) -> None:
         self._built = built
         self._called = code_of(target.called)
 
-    def path_of(self, node: ast.AST, frame: Frame, depth: int = 0) -> str | None:
+    def path_of(self, node: ast.AST, frame: LiveFrame, depth: int = 0) -> str | None:
         """Return the argument that the expression `node` is; None where that is not known."""
         if depth > DEEPEST or not isinstance(node, ast.expr):
             return None
@@ -152,7 +152,7 @@ class Tracker:
             case _:
                 return None
 
-    def _path_of_name(self, name: str, value: Any, frame: Frame, depth: int) -> str | None:
+    def _path_of_name(self, name: str, value: Any, frame: LiveFrame, depth: int) -> str | None:
         code = frame.frame.f_code
         function = frame.function
         if name in frame.names:
@@ -175,7 +175,7 @@ class Tracker:
         passed = _argument_for(name, frame)
         return None if passed is None else self.path_of(passed, frame.caller, depth + 1)
 
-    def _path_of_rest(self, name: str, index: int, frame: Frame, depth: int) -> str | None:
+    def _path_of_rest(self, name: str, index: int, frame: LiveFrame, depth: int) -> str | None:
         """`args[1]` of a wrapper that takes `*args`."""
         code = frame.frame.f_code
         first = code.co_argcount + code.co_kwonlyargcount
@@ -191,7 +191,7 @@ class Tracker:
         owner = self._built.origins.get(id(holder))
         if owner is not None and f"{owner}.{name}" in state.specs:
             return f"{owner}.{name}"
-        if isinstance(holder, MadeConfig | torch.Tensor | Unknown) or holder is None or depth > DEEPEST:
+        if isinstance(holder, MadeConfig | torch.Tensor | NotEvaluated) or holder is None or depth > DEEPEST:
             return None
         definition = definition_of(constructor_of(type(holder)))
         if definition is None:
@@ -246,7 +246,7 @@ def _names_in(node: ast.AST) -> Iterator[str]:
             yield f"self.{each.attr}"
 
 
-def _argument_for(name: str, frame: Frame) -> ast.expr | None:
+def _argument_for(name: str, frame: LiveFrame) -> ast.expr | None:
     """What the caller of `frame` passes for the parameter `name`."""
     code, caller = frame.frame.f_code, frame.caller
     names = list(code.co_varnames[: code.co_argcount])
@@ -274,7 +274,7 @@ def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
     return None
 
 
-def _calls_to(frame: Frame) -> list[ast.Call]:
+def _calls_to(frame: LiveFrame) -> list[ast.Call]:
     """The calls in the caller's statement that `frame` may be in."""
     caller = frame.caller
     if caller is None:

@@ -1,4 +1,4 @@
-"""One entry in a child process: it is imported, called until it launches, and varied. Goes out: its `Outcome`."""
+"""One entry in a child process: it is imported, called until it launches, and varied. Goes out: its `EntryOutcome`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from triton_doctor.explore.child.search import reach
 from triton_doctor.explore.child.splitting import AxisNames, split_symbol
 from triton_doctor.explore.child.stand_ins import install, load
 from triton_doctor.explore.child.target import resolve
-from triton_doctor.explore.child.vary import Trials
-from triton_doctor.explore.model import Call, Outcome
+from triton_doctor.explore.child.vary import SizeTrials
+from triton_doctor.explore.model import EntryOutcome, MadeUpCall
 from triton_doctor.runtime.dry import dry_run
 from triton_doctor.runtime.dry.sweep.summary import merge_observations
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
@@ -32,10 +32,10 @@ from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.watch import make_header
 
 if TYPE_CHECKING:
-    from triton_doctor.explore.child.search import Reached
+    from triton_doctor.explore.child.search import ReachedStates
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
-    from triton_doctor.explore.model import Plan, Status
+    from triton_doctor.explore.model import EntryPlan, Status
     from triton_doctor.runtime.dry.sweep.probe import Observation
 
 # Other arguments that are tried to let an axis have sizes that it cannot have yet, and repairs of one that fails.
@@ -44,7 +44,7 @@ MOST_OTHERS, MOST_REPAIRS = 12, 4
 SPLITTING_S = 1.5
 
 
-def drive(plan: Plan) -> Outcome:
+def drive(plan: EntryPlan) -> EntryOutcome:
     """Find out what `plan.entry` launches, and what moves the keys of its kernels.
 
     The working directory and the path of imports are those of the project's copy. Keeps what is known on the way.
@@ -58,7 +58,7 @@ def drive(plan: Plan) -> Outcome:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Outcome(
+            return EntryOutcome(
                 entry=plan.entry.key,
                 status="import failed",
                 error=describe_error(error),
@@ -85,17 +85,17 @@ class _Drive:
     """What is known of an entry so far."""
 
     def __init__(
-        self, plan: Plan, target: Target, reached: Reached, stand_ins: tuple[str, ...], started_ns: int
+        self, plan: EntryPlan, target: Target, reached: ReachedStates, stand_ins: tuple[str, ...], started_ns: int
     ) -> None:
         self._plan, self._target, self._reached, self._stand_ins = plan, target, reached, stand_ins
         self._header = make_header(started_ns)
         self._inner = InnerCalls(plan.root, plan.leading_names, plan.entry.key)
         self._observations: list[Observation] = [seen.observation for _, seen in reached.states]
-        self._calls: list[Call] = []
+        self._calls: list[MadeUpCall] = []
 
-    def vary(self, state: State, until_s: float, *, is_brief: bool) -> Trials:
+    def vary(self, state: State, until_s: float, *, is_brief: bool) -> SizeTrials:
         """Vary one call that reaches launches, and add it."""
-        trials = Trials(self._target, state, self._inner, until_s, is_brief=is_brief)
+        trials = SizeTrials(self._target, state, self._inner, until_s, is_brief=is_brief)
         for symbol in trials.symbols:
             trials.vary_alone(symbol)
         trials.until_s += SPLITTING_S
@@ -118,7 +118,7 @@ class _Drive:
         is_tested = self._plan.wants_tests and not self._stand_ins and not self._plan.entry.is_private
         self._observations += [seen.observation for seen in trials.seen.values() if seen is not None]
         self._calls.append(
-            Call(
+            MadeUpCall(
                 arguments=writer.arguments(),
                 axes=tuple(axis for own in axes.values() for axis in own.all),
                 moves=tuple(replace(move, kernel_path=self._relative(move.kernel_path)) for move in explained.moves),
@@ -132,12 +132,12 @@ class _Drive:
         )
         return trials
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> EntryOutcome:
         """Return what is known."""
         recording = merge_observations(self._observations, self._header)
         kernels = {event.kernel: None for event in recording.events if isinstance(event, CompileEvent | AutotuneEvent)}
         lines = (write_line(each) for each in (recording.headers[0], *recording.events))
-        return Outcome(
+        return EntryOutcome(
             entry=self._plan.entry.key,
             status=self._status(),
             kernels=tuple((each.module, each.name, self._relative(each.path), each.line) for each in kernels),
@@ -194,6 +194,8 @@ def _inside_json(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _top_modules(plan: Plan) -> set[str]:
+def _top_modules(plan: EntryPlan) -> set[str]:
     """The names of modules and packages of the project itself."""
-    return {path.stem for root in plan.import_roots for path in Path(plan.root, root).iterdir()}
+    # A root that is not in the copy, such as a hidden folder, has no module to import.
+    roots = (Path(plan.root, root) for root in plan.import_roots)
+    return {path.stem for root in roots if root.is_dir() for path in root.iterdir()}

@@ -7,7 +7,7 @@ import typing
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.explore.child import naming
-from triton_doctor.explore.child.changes import Changes
+from triton_doctor.explore.child.changes import StateChanges
 from triton_doctor.explore.child.guesses import NOTHING, hints_of, kind_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ EXTREMES = (("length", 4096), ("length", 1), ("width", 128), ("width", 256))
 
 def neighbours(target: Target, state: State, guesser: Guesser) -> Iterator[State]:
     """Yield the calls, the likeliest to launch something else first."""
-    changes = Changes(state, guesser)
+    changes = StateChanges(state, guesser)
     for start, function, parameters in target.functions():
         notes, hints = guesser.notes.of(function), hints_of(function)
         for name, parameter in parameters.items():

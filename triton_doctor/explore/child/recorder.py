@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import CodeType, FrameType
 
-    from triton_doctor.explore.model import Entry, SeedPlan
+    from triton_doctor.explore.model import SeedPlan, SweepEntry
 
 # Forms of a call (kinds, ranks, dtypes, flags) that are kept of an entry, and calls of each form.
 FORMS, CALLS = 8, 40
@@ -99,7 +99,7 @@ def _make_working_folder(root: str) -> str:
 class Recorder:
     """What is called while it is the profile function of this thread."""
 
-    def __init__(self, root: str, entries: Sequence[Entry]) -> None:
+    def __init__(self, root: str, entries: Sequence[SweepEntry]) -> None:
         self._root = f"{root}/"
         self._wanted = dict(_codes(root, entries))
         self._forms: defaultdict[str, dict[bytes, _Form]] = defaultdict(dict)
@@ -138,7 +138,7 @@ class Recorder:
         specs, sizes = self._describe(frame, names[1:], "")
         self._constructed[id(made)] = made, specs, sizes
 
-    def _note_call(self, entry: Entry, has_self: bool, frame: FrameType) -> None:
+    def _note_call(self, entry: SweepEntry, has_self: bool, frame: FrameType) -> None:
         names = _parameters(frame.f_code)
         specs: dict[str, Spec] = {}
         sizes: dict[str, int] = {}
@@ -266,7 +266,7 @@ def _is_floating(dtype: str) -> bool:
     return "float" in dtype
 
 
-def _codes(root: str, entries: Sequence[Entry]) -> Iterator[tuple[tuple[str, str], tuple[Entry, bool]]]:
+def _codes(root: str, entries: Sequence[SweepEntry]) -> Iterator[tuple[tuple[str, str], tuple[SweepEntry, bool]]]:
     """Yield the code of each entry, by its file and qualified name, and whether its first argument is an object."""
     for entry in entries:
         name = f"{entry.name}.forward" if entry.kind in ("module", "autograd") else entry.name

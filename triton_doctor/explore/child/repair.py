@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.explore.child.changes import Changes
-from triton_doctor.explore.child.frames import UNKNOWN, Frame, Tracker, frames_of
+from triton_doctor.explore.child.changes import StateChanges
+from triton_doctor.explore.child.frames import UNKNOWN, LiveFrame, Tracker, frames_of
 from triton_doctor.explore.child.solver import Solver, shape_subject, tests_around
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Repair:
         assert seen.error is not None
         self.error, self.text = seen.error, " ".join(str(seen.error).split())
         self.state, self.built = seen.built.state, seen.built
-        self.changes = Changes(self.state, guesser)
+        self.changes = StateChanges(self.state, guesser)
         self.tracker = Tracker(target, seen.built)
         self.solver = Solver(self.changes, self.tracker, guesser.notes.is_inside)
         self.frames = frames_of(seen.traceback, guesser.notes.is_inside)
@@ -99,7 +99,7 @@ class Repair:
 
     # What the statement says
 
-    def _conditions(self, frame: Frame) -> None:
+    def _conditions(self, frame: LiveFrame) -> None:
         """An `assert`, or an `if` around a `raise`."""
         statements = frame.statements
         last = statements[-1] if statements else None
@@ -115,7 +115,7 @@ class Repair:
                     if isinstance(earlier, ast.If) and (earlier.end_lineno or 0) < frame.line:
                         self.solver.solve(earlier.test, True, frame)
 
-    def _unpack(self, frame: Frame) -> None:
+    def _unpack(self, frame: LiveFrame) -> None:
         """`batch, length = x.shape` with another rank."""
         if "unpack" not in self.text:
             return
@@ -141,7 +141,7 @@ class Repair:
                         self.changes.set_size(spec.axes[0], wanted)
                     self.changes.make(path, "tensor", "list")
 
-    def _index(self, frame: Frame) -> None:
+    def _index(self, frame: LiveFrame) -> None:
         """An axis that a tensor does not have."""
         for node in ast.walk(frame.statement):
             match node:
@@ -169,14 +169,14 @@ class Repair:
                 if value.dim() == int(limits.group(1)):
                     self._add_rank(node, value.dim() + 1, frame)
 
-    def _need_axes(self, subject: ast.expr, indices: list[ast.expr], frame: Frame) -> None:
+    def _need_axes(self, subject: ast.expr, indices: list[ast.expr], frame: LiveFrame) -> None:
         places = [index for index in map(frame.evaluate, indices) if type(index) is int]
         needed = max((index + 1 if index >= 0 else -index for index in places), default=0)
         value = frame.evaluate(subject)
         if isinstance(value, torch.Tensor) and value.dim() < needed <= 6:
             self._add_rank(subject, needed, frame)
 
-    def _add_rank(self, subject: ast.expr, needed: int, frame: Frame) -> None:
+    def _add_rank(self, subject: ast.expr, needed: int, frame: LiveFrame) -> None:
         """Have the argument that `subject` was made of have as many further axes as `subject` lacks."""
         value, path = frame.evaluate(subject), self.tracker.path_of(subject, frame)
         spec = self.state.specs.get(path or "")
@@ -188,7 +188,7 @@ class Repair:
         if spec is not None and spec.kind == "list" and spec.axes:
             self.changes.set_size(spec.axes[0], items)
 
-    def _attribute(self, frame: Frame) -> None:
+    def _attribute(self, frame: LiveFrame) -> None:
         """`x.shape` of what is no tensor, `cfg.heads` of what is no config."""
         found = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", self.text)
         if not found:
@@ -210,12 +210,12 @@ class Repair:
                 self._object_with(path, name, frame)
                 self.changes.make(path, "config", "tensor")
 
-    def _object_with(self, path: str, name: str, frame: Frame) -> None:
+    def _object_with(self, path: str, name: str, frame: LiveFrame) -> None:
         """An object of a class of the project that has the attribute `name`."""
         for cls in self.changes.guesser.classes_with(name, frame.frame.f_globals):
             self.changes.make_object(path, cls)
 
-    def _type(self, frame: Frame) -> None:
+    def _type(self, frame: LiveFrame) -> None:
         """Something of another kind than was needed."""
         for node in ast.walk(frame.statement):
             if isinstance(node, ast.BinOp):
@@ -250,7 +250,7 @@ class Repair:
                 self.changes.make(path, "int", "tensor")
         self._arguments()
 
-    def _key(self, frame: Frame) -> None:
+    def _key(self, frame: LiveFrame) -> None:
         """A key that a table does not have: one that it has."""
         for node in ast.walk(frame.statement):
             if isinstance(node, ast.Subscript):
@@ -259,7 +259,7 @@ class Repair:
                     for key in list(table)[:6]:
                         self.solver.set_value(node.slice, frame.evaluate(node.slice), key, frame)
 
-    def _enum(self, frame: Frame) -> None:
+    def _enum(self, frame: LiveFrame) -> None:
         """`Kind(4)`, where 4 is no value of the enumeration."""
         if "is not a valid" not in self.text:
             return
@@ -270,7 +270,7 @@ class Repair:
                 for member in getattr(cls, "__members__", {}).values():
                     self.changes.set_value(path, member.value)
 
-    def _zero(self, frame: Frame) -> None:
+    def _zero(self, frame: LiveFrame) -> None:
         """A divisor that came out as zero: larger sizes."""
         for node in ast.walk(frame.statement):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
@@ -278,7 +278,7 @@ class Repair:
 
     # What the message says
 
-    def _ranks_in_message(self, frame: Frame) -> None:
+    def _ranks_in_message(self, frame: LiveFrame) -> None:
         ranks = re.findall(r"\b(\d)\s*-?(?:D\b|d\b|dim)|rank (\d)|[Ee]xpected (\d) dim", self.text)
         if not ranks and "number of dimensions" not in self.text:
             return
@@ -287,7 +287,7 @@ class Repair:
             for rank in numbers:
                 self.changes.set_rank(self.tracker.path_of(node, frame), rank)
 
-    def _view(self, frame: Frame) -> None:
+    def _view(self, frame: LiveFrame) -> None:
         """`x.view(b, t, h, d)` where the last axis of x is not h*d."""
         if not re.search(r"is invalid for input of size|size of tensor|shape '", self.text):
             return
@@ -332,7 +332,7 @@ class Repair:
         for symbol in self.state.symbols_of(shape[0]):
             self.changes.set_product(symbol, factors)
 
-    def _dtypes(self, frame: Frame) -> None:
+    def _dtypes(self, frame: LiveFrame) -> None:
         if not DTYPES_IN_MESSAGE.search(self.text):
             return
         if re.search("indices|index|Long|Int", self.text):
@@ -342,7 +342,7 @@ class Repair:
                     self.changes.set_dtype(path, torch.int64)
         self.changes.set_all_dtypes("bfloat16", "float16", "float32")
 
-    def _scalars(self, frame: Frame) -> None:
+    def _scalars(self, frame: LiveFrame) -> None:
         """A tensor that is asked for its only value."""
         if not ("scalar" in self.text and "item" in self.text) and "Boolean value of Tensor" not in self.text:
             return
@@ -351,7 +351,7 @@ class Repair:
             self.changes.make(path, "bool" if "Boolean" in self.text else "int")
             self.changes.set_rank(path, 0)
 
-    def _numbers(self, frame: Frame | None) -> None:
+    def _numbers(self, frame: LiveFrame | None) -> None:
         """Two sizes in a message are equal, or one is what the other must be."""
         if re.search(r"unpack|out of range|dimension specified|missing|is not a valid", self.text):
             return
@@ -420,13 +420,13 @@ class Repair:
                 if spec.kind in (found.group(1), "none"):
                     self.changes.make(path, "tensor")
 
-    def _data_dependent(self, frame: Frame) -> None:
+    def _data_dependent(self, frame: LiveFrame) -> None:
         """Nothing but sizes is left to change where a call takes too long, or too much memory."""
         if isinstance(self.error, MemoryError) or type(self.error).__name__ == "CallTooLongError":
             for symbol in sorted(self.state.free, key=self.state.size)[-FEW:]:
                 self.changes.set_size(symbol, max(1, self.state.size(symbol) // 8))
 
-    def _other_kinds(self, frame: Frame) -> None:
+    def _other_kinds(self, frame: LiveFrame) -> None:
         """The tensors of the failing line with another rank; what is None as a tensor."""
         for node in ast.walk(frame.statement):
             if not isinstance(node, ast.Name):
@@ -442,7 +442,7 @@ class Repair:
             elif spec.kind in ("none", "default", "int", "float", "bool"):
                 self.changes.make(path, "tensor")
 
-    def _tensors_in(self, frame: Frame) -> Iterator[tuple[ast.expr, Any]]:
+    def _tensors_in(self, frame: LiveFrame) -> Iterator[tuple[ast.expr, Any]]:
         """The names and attributes of the failing statement that are tensors."""
         for node in ast.walk(frame.statement):
             if isinstance(node, ast.Name | ast.Attribute):

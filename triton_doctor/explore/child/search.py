@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.explore.child.branches import other_branches
 from triton_doctor.explore.child.calling import Seen, describe_error, execute
-from triton_doctor.explore.child.changes import Changes
+from triton_doctor.explore.child.changes import StateChanges
 from triton_doctor.explore.child.examples import states_from_examples
 from triton_doctor.explore.child.guesses import Guesser, Notes
 from triton_doctor.explore.child.neighbours import neighbours
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
-    from triton_doctor.explore.model import Limits, Plan
+    from triton_doctor.explore.model import EntryPlan, Limits
 
 # Changes taken from one exception.
 MOST_REPAIRS = 24
@@ -37,7 +37,7 @@ MOST_AFTER_LAUNCH = 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class ReachedStates:
     """What the search found. `states` are calls that launch, the first reaches most, the others further launch sites.
 
     `error` and `where` are of the last call that raised; empty where one went through. `is_complete` is whether the
@@ -68,21 +68,21 @@ class Search:
     _tried: set[bytes] = field(default_factory=set)
     _number: Iterator[int] = field(default_factory=itertools.count)
 
-    def run(self, first: Sequence[State]) -> Reached:
+    def run(self, first: Sequence[State]) -> ReachedStates:
         """Return what was reached from the calls `first`, the best first."""
         best, last = self._find(first)
         error = "" if last is None or last.error is None else describe_error(last.error)
         place = where_of(last, self.guesser.notes.is_inside)[-1:] if last is not None else ()
         where = f"{self.guesser.notes.relative(place[0][0])}:{place[0][1]}" if place else ""
         if best is None:
-            return Reached(
+            return ReachedStates(
                 tries=self.tries,
                 error=error or "it ran without a launch",
                 where=where,
                 help="" if error else "pass an example that reaches the launch",
                 is_over_limit=self._is_over(),
             )
-        return Reached(
+        return ReachedStates(
             states=tuple(self._extend(best)),
             tries=self.tries,
             error="" if best[1].error is None else describe_error(best[1].error),
@@ -192,12 +192,14 @@ class Search:
             return
         highest = max(by_rank)
         for rank in range(highest + 1, 5):
-            changes = Changes(state, self.guesser)
+            changes = StateChanges(state, self.guesser)
             changes.set_rank(by_rank[highest], rank)
             yield from changes.states[:1]
 
 
-def reach(plan: Plan, target: Target, limits: Limits, *, trace: Callable[[str], None] | None = None) -> Reached:
+def reach(
+    plan: EntryPlan, target: Target, limits: Limits, *, trace: Callable[[str], None] | None = None
+) -> ReachedStates:
     """Find calls of `target` that reach its launches. Must be in a dry run."""
     guesser = Guesser(Notes(plan.notes, plan.root))
     search = Search(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.explore.child.changes import Changes
-from triton_doctor.explore.child.frames import OUTSIDE, UNKNOWN, Frame, Unknown, frame_at
+from triton_doctor.explore.child.changes import StateChanges
+from triton_doctor.explore.child.frames import OUTSIDE, UNKNOWN, LiveFrame, NotEvaluated, frame_at
 from triton_doctor.explore.child.source import assigned_values
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ KINDS_BY_CLASS = {
 class Solver:
     """Adds to `changes` what would make conditions hold."""
 
-    def __init__(self, changes: Changes, tracker: Tracker, is_inside: Callable[[str], bool]) -> None:
+    def __init__(self, changes: StateChanges, tracker: Tracker, is_inside: Callable[[str], bool]) -> None:
         self.changes, self._tracker, self._is_inside = changes, tracker, is_inside
 
-    def path_of(self, node: ast.AST, frame: Frame) -> str | None:
+    def path_of(self, node: ast.AST, frame: LiveFrame) -> str | None:
         """Return the argument that `node` is."""
         return self._tracker.path_of(node, frame)
 
-    def solve(self, node: ast.expr, wanted: bool, frame: Frame, depth: int = 0) -> None:
+    def solve(self, node: ast.expr, wanted: bool, frame: LiveFrame, depth: int = 0) -> None:
         """Add the changes under which `node` is true, or false, as wanted."""
         if depth > DEEPEST:
             return
@@ -78,17 +78,17 @@ class Solver:
             case _:
                 self._set_truth(node, wanted, frame)
 
-    def _solve_together(self, nodes: list[ast.expr], wanted: bool, frame: Frame, depth: int) -> None:
+    def _solve_together(self, nodes: list[ast.expr], wanted: bool, frame: LiveFrame, depth: int) -> None:
         """Add one call in which all `nodes` are as wanted, each by what seems likeliest."""
         state = self.changes.state
         for node in nodes:
-            changes = Changes(state, self.changes.guesser)
+            changes = StateChanges(state, self.changes.guesser)
             Solver(changes, self._tracker, self._is_inside).solve(node, wanted, frame, depth + 1)
             state = next(iter(changes.states), state)
         if state is not self.changes.state:
             self.changes.states.append(state)
 
-    def _set_truth(self, node: ast.expr, wanted: bool, frame: Frame) -> None:
+    def _set_truth(self, node: ast.expr, wanted: bool, frame: LiveFrame) -> None:
         """A flag, or something that is None or not."""
         path = self.path_of(node, frame)
         if path is None:
@@ -100,7 +100,7 @@ class Solver:
         if wanted:
             self.changes.make(path, "tensor")
 
-    def _solve_each(self, generator: ast.GeneratorExp, wanted: bool, frame: Frame, depth: int) -> None:
+    def _solve_each(self, generator: ast.GeneratorExp, wanted: bool, frame: LiveFrame, depth: int) -> None:
         loop = generator.generators[0]
         for item in _options(frame.evaluate(loop.iter)):
             if not isinstance(loop.target, ast.Name):
@@ -109,7 +109,7 @@ class Solver:
             if truth_of(inner.evaluate(generator.elt)) is not wanted:
                 self.solve(generator.elt, wanted, inner, depth + 1)
 
-    def _solve_call(self, node: ast.Call, wanted: bool, frame: Frame, depth: int) -> None:
+    def _solve_call(self, node: ast.Call, wanted: bool, frame: LiveFrame, depth: int) -> None:
         """A function of the project: solve the test that decides what it returns."""
         inner = self._trace_return(node, frame)
         if inner is None:
@@ -129,15 +129,17 @@ class Solver:
                 if isinstance(earlier, ast.If) and (earlier.end_lineno or 0) < inner.line:
                     self.solve(earlier.test, True, inner, depth + 1)
 
-    def _trace_return(self, node: ast.Call, frame: Frame) -> Frame | None:
+    def _trace_return(self, node: ast.Call, frame: LiveFrame) -> LiveFrame | None:
         """Evaluate a call, and return the frame of the project's function that it calls, at its return."""
-        found: list[Frame] = []
+        found: list[LiveFrame] = []
 
         def in_function(running: FrameType, event: str, _: Any) -> Any:
             if event == "return":
                 traced = frame_at(running, self._is_inside)
                 if traced is not None:
-                    traced.caller = Frame(frame=frame.frame, line=frame.line, caller=frame.caller, names=frame.names)
+                    traced.caller = LiveFrame(
+                        frame=frame.frame, line=frame.line, caller=frame.caller, names=frame.names
+                    )
                     found.append(traced)
             return in_function
 
@@ -154,7 +156,7 @@ class Solver:
             sys.settrace(before)
         return found[-1] if found else None
 
-    def rank_subject(self, node: ast.AST, frame: Frame) -> str | None:
+    def rank_subject(self, node: ast.AST, frame: LiveFrame) -> str | None:
         """`x` of `x.dim()`, `x.ndim`, `len(x.shape)`."""
         match node:
             case ast.Call(func=ast.Attribute(value=subject, attr="dim" | "ndimension"), args=[]):
@@ -167,7 +169,7 @@ class Solver:
             case _:
                 return None
 
-    def _compare(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, wanted: bool, frame: Frame) -> None:
+    def _compare(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, wanted: bool, frame: LiveFrame) -> None:
         opposite = OPPOSITES.get(type(operator))
         if opposite is not None:
             operator, wanted = opposite(), not wanted
@@ -206,7 +208,7 @@ class Solver:
                 self.changes.set_rank(path, other + (is_strict if is_greater else -is_strict))
 
     def _compare_equal(
-        self, left: ast.expr, right: ast.expr, first: Any, second: Any, wanted: bool, frame: Frame
+        self, left: ast.expr, right: ast.expr, first: Any, second: Any, wanted: bool, frame: LiveFrame
     ) -> None:
         if isinstance(first, torch.dtype) or isinstance(second, torch.dtype):
             if wanted:
@@ -221,11 +223,11 @@ class Solver:
                 self._equal_shapes(left, right, tuple(first), tuple(second), frame)
         elif type(first) is int and type(second) is int:
             self._equal(left, right, first, second, frame, is_wanted=wanted)
-        elif wanted and not isinstance(second, Unknown):
+        elif wanted and not isinstance(second, NotEvaluated):
             self.set_value(left, first, second, frame)
             self.set_value(right, second, first, frame)
 
-    def set_value(self, node: ast.expr, current: Any, value: Any, frame: Frame) -> None:
+    def set_value(self, node: ast.expr, current: Any, value: Any, frame: LiveFrame) -> None:
         """Let the expression `node`, which is `current`, be `value`."""
         if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(value, torch.dtype):
             self.changes.set_dtype(self.path_of(node.value, frame), value)
@@ -250,7 +252,7 @@ class Solver:
             self.changes.set_value(self.path_of(inner, frame), value)
 
     def _equal(
-        self, left: ast.expr, right: ast.expr, first: int, second: int, frame: Frame, *, is_wanted: bool
+        self, left: ast.expr, right: ast.expr, first: int, second: int, frame: LiveFrame, *, is_wanted: bool
     ) -> None:
         changes = self.changes
         if not is_wanted:
@@ -306,7 +308,7 @@ class Solver:
             smaller = next((each for each in (divisor // 2, 16, 8, 4, 2, 1) if each and number % each == rest), None)
             changes.set_size(symbol, smaller)
 
-    def _fill_up(self, number: ast.BinOp, divisor: Any, rest: int, frame: Frame) -> None:
+    def _fill_up(self, number: ast.BinOp, divisor: Any, rest: int, frame: LiveFrame) -> None:
         """`(a - b) % divisor == rest`: enlarge a."""
         value = frame.evaluate(number)
         if type(value) is int and type(divisor) is int and divisor > 0:
@@ -314,7 +316,14 @@ class Solver:
                 self.changes.set_size(symbol, self.changes.state.size(symbol) + (rest - value) % divisor)
 
     def _order(
-        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, first: int, second: int, wanted: bool, frame: Frame
+        self,
+        left: ast.expr,
+        operator: ast.cmpop,
+        right: ast.expr,
+        first: int,
+        second: int,
+        wanted: bool,
+        frame: LiveFrame,
     ) -> None:
         for node in (left, right):
             parts = self._extremes(node, frame)
@@ -337,14 +346,14 @@ class Solver:
             if not symbols and not isinstance(node, ast.Constant):
                 self._derive(node, bound, frame)
 
-    def _extremes(self, node: ast.expr, frame: Frame) -> list[ast.expr]:
+    def _extremes(self, node: ast.expr, frame: LiveFrame) -> list[ast.expr]:
         """The arguments of `min(...)` or `max(...)`, also beneath a name; any of them may decide a comparison."""
         if isinstance(node, ast.Name) and frame.function is not None:
             node = next(iter(assigned_values(frame.function, node.id, frame.line)), node)
         is_extreme = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
         return node.args if is_extreme and isinstance(node, ast.Call) else []
 
-    def _derive(self, node: ast.expr, wanted: int, frame: Frame) -> None:
+    def _derive(self, node: ast.expr, wanted: int, frame: LiveFrame) -> None:
         """`a // b`, `a * b`, `max(a, b)`: change the parts."""
         value = frame.evaluate(node)
         match node:
@@ -372,12 +381,12 @@ class Solver:
                     for changed in (size * 2, size // 2):
                         self.changes.set_size(symbol, max(1, changed))
 
-    def _set_part(self, node: ast.expr, value: int, frame: Frame) -> None:
+    def _set_part(self, node: ast.expr, value: int, frame: LiveFrame) -> None:
         for symbol in self.changes.state.symbols_of(frame.evaluate(node)):
             self.changes.set_size(symbol, value)
 
     def _equal_shapes(
-        self, left: ast.expr, right: ast.expr, first: tuple[Any, ...], second: tuple[Any, ...], frame: Frame
+        self, left: ast.expr, right: ast.expr, first: tuple[Any, ...], second: tuple[Any, ...], frame: LiveFrame
     ) -> None:
         changes, state = self.changes, self.changes.state
         paths = []
@@ -428,7 +437,7 @@ def shape_subject(node: ast.AST) -> ast.expr | None:
             return None
 
 
-def tests_around(frame: Frame) -> list[tuple[ast.If, bool]]:
+def tests_around(frame: LiveFrame) -> list[tuple[ast.If, bool]]:
     """Return the tests that the line of `frame` is in, the innermost first, and whether it is in their body."""
     tests = [each for each in frame.statements if isinstance(each, ast.If)]
     return [(test, _is_in_body(test, frame.line)) for test in reversed(tests)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.explore.child.state import State
-    from triton_doctor.explore.child.vary import Alone, Owner, Trials
+    from triton_doctor.explore.child.vary import Alone, Owner, SizeTrials
     from triton_doctor.explore.model import Provenance
 
 # Symbols that stand for a position, not for a name of the source.
@@ -84,7 +84,7 @@ class AxisNames:
         return given
 
 
-def split_symbol(trials: Trials, symbol: str, names: AxisNames) -> SymbolAxes:
+def split_symbol(trials: SizeTrials, symbol: str, names: AxisNames) -> SymbolAxes:
     """Find which places of `symbol` can have another size alone, if it moves anything that matters."""
     alone = trials.alone[symbol]
     places = places_of(trials.state, symbol)
@@ -158,7 +158,7 @@ def _telling_sizes(alone: Alone, watched: Sequence[Owner]) -> list[int]:
     return [*smaller[:1], *larger[:1]]
 
 
-def _axis(trials: Trials, symbol: str, name: str, places: Sequence[Place], *, is_forced: bool) -> Axis:
+def _axis(trials: SizeTrials, symbol: str, name: str, places: Sequence[Place], *, is_forced: bool) -> Axis:
     own = [(tie.provenance, tie.what) for tie in trials.state.ties if tie.symbol == symbol]
     alone = trials.alone[symbol]
     # What is free of the others is free of what ties them.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-    from triton_doctor.explore.model import Entry, EntryKind
+    from triton_doctor.explore.model import EntryKind, SweepEntry
 
 NO_PARAMETERS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -41,7 +41,7 @@ class Target:
         return [(CONSTRUCTOR, constructor_of(self.owner), self.constructor), called]
 
 
-def resolve(entry: Entry, module: ModuleType) -> Target:
+def resolve(entry: SweepEntry, module: ModuleType) -> Target:
     """Return the live object of `entry`. Raises LookupError where `module` has none that can be called."""
     try:
         found: Any = attrgetter(entry.name)(module)

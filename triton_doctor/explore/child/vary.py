@@ -1,6 +1,6 @@
 """A call that reaches launches, to what moves the keys of its kernels: each size is varied alone.
 
-Comes in: a `State` that runs. Each of its symbols is given other sizes (`Trials.vary_alone`): two where nothing
+Comes in: a `State` that runs. Each of its symbols is given other sizes (`SizeTrials.vary_alone`): two where nothing
 moves, about eight where something does. A symbol stands for several axes where names say so: `length` is axis 1 of `q`
 and of `k`. Where it moves something, each of these axes is given another size alone (`splitting`): `BLOCK_N` follows
 `k_length` then. Axes that cannot differ are tied. Goes out: what moved, by the axis that moves it, explained as in any
@@ -98,7 +98,7 @@ class Alone:
         return all(len({values[owner] for values in several if owner in values}) >= VALUES for owner in watched)
 
 
-class Trials:
+class SizeTrials:
     """Calls near a state, each made once. A call runs if it ends as that of the state does, and launches something."""
 
     def __init__(

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.cache_entries import JSON_BYTES, is_file_name
+from triton_doctor.kernel_names import function_name, says_nothing
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX, read_entries
 from triton_doctor.machine.packs.functions import find_functions
 from triton_doctor.machine.packs.manifest import (
@@ -93,7 +94,7 @@ def read_packed(folder: Path, found: CacheEntry, *, with_code: bool) -> PackedEn
     """The entry `found` as a pack holds it; None for what Triton cannot use. Raises OSError and ValueError."""
     if found.kernel is None:
         return read_module(folder, found)
-    kernel = found.kernel
+    kernel = found.stem
     path = folder / found.key
     group = json.loads(read_regular_file(path / f"{GROUP}{kernel}{SUFFIX}", JSON_BYTES))
     metadata = json.loads(read_regular_file(path / f"{kernel}{SUFFIX}", JSON_BYTES))
@@ -157,4 +158,7 @@ def read_module(folder: Path, found: CacheEntry) -> PackedEntry | None:
 
 def match_kernel(entry: PackedEntry, patterns: tuple[str, ...]) -> bool:
     """Whether `entry` is of a kernel that one of `patterns` names; launchers are every kernel's."""
-    return entry.kernel is None or any(fnmatchcase(entry.kernel, pattern) for pattern in patterns)
+    if entry.kernel is None or any(fnmatchcase(entry.kernel, pattern) for pattern in patterns):
+        return True
+    # `Pack.kernel` names every `kernel` here: a pack does not keep what encloses a function.
+    return says_nothing(entry.kernel) and entry.kernel in map(function_name, patterns)

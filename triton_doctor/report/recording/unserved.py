@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.kernel_names import function_name
 from triton_doctor.machine.cache_entries import name_entries
 from triton_doctor.machine.cache_folder import locate_cache
 from triton_doctor.machine.packs.differences import compare_installations, compare_lines
@@ -91,7 +92,7 @@ def find_reason(event: CompileEvent, header: Header, manifest: Manifest) -> str 
     names = name_entries(event.entry)
     if any(entry.key in names for entry in manifest.entries):
         return "the pack has this variant: it was not where the process looked when it started"
-    packed = [entry for entry in manifest.of_kind(KERNEL) if entry.kernel == event.kernel.name]
+    packed = [entry for entry in manifest.of_kind(KERNEL) if entry.kernel == function_name(event.kernel.name)]
     if not packed:
         return None
     here = read_parts(event, header)

@@ -144,14 +144,12 @@ def tell_faults(kernel: KernelAccount) -> Iterator[str]:
 
 
 def tell_unkept(kernel: KernelAccount) -> Iterator[str]:
-    """Rounds of tuning that the next process makes again, and what they took in this run."""
-    if kernel.unkept and kernel.autotune_us:
+    """Rounds of tuning that the next process makes again, and what they took in this run; a dry run takes no time."""
+    if kernel.unkept:
         reasons = [UNKEPT[reason] for reason, _ in kernel.unkept]
         rounds = counted(sum(count for _, count in kernel.unkept), "round")
-        yield (
-            f"{rounds} TRD717 {rule_name('TRD717')}: {seconds(kernel.autotune_us)} at each start: "
-            f"{' and '.join(reasons)}"
-        )
+        took = f"{seconds(kernel.autotune_us)} " if kernel.autotune_us else ""
+        yield f"{rounds} TRD717 {rule_name('TRD717')}: {took}at each start: {' and '.join(reasons)}"
 
 
 def tell_cause(cause: CauseAccount) -> str:

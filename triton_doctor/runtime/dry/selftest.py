@@ -43,12 +43,26 @@ def require_working(enter: Callable[[], contextlib.AbstractContextManager[object
     if reason and torch.version.cuda is not None:
         reason = _try_afresh()
     if reason:
-        raise DoctorError(
-            f"dry runs do not work with torch {torch.__version__}: {reason}",
-            hint="they are tried with CPU builds of torch 2.13: pip install torch==2.13.0 --index-url"
-            " https://download.pytorch.org/whl/cpu",
-        )
+        raise _does_not_work(reason)
     _passed = True
+
+
+def require_working_elsewhere() -> None:
+    """As `require_working`, in a new interpreter: nothing in this process asks the driver, so that its forks may."""
+    global _passed
+
+    reason = _try_afresh()
+    if reason:
+        raise _does_not_work(reason)
+    _passed = True
+
+
+def _does_not_work(reason: str) -> DoctorError:
+    return DoctorError(
+        f"dry runs do not work with torch {torch.__version__}: {reason}",
+        hint="they are tried with CPU builds of torch 2.13: pip install torch==2.13.0 --index-url"
+        " https://download.pytorch.org/whl/cpu",
+    )
 
 
 def _try_in_child(enter: Callable[[], contextlib.AbstractContextManager[object]]) -> str:

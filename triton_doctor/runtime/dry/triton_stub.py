@@ -31,6 +31,7 @@ from triton_doctor.runtime.dry.mode import CUDA
 from triton_doctor.runtime.dry.stores import find_written
 from triton_doctor.runtime.dry.values import forget_value
 from triton_doctor.runtime.event import WarningEvent
+from triton_doctor.runtime.hooks.describe import kernel_name
 from triton_doctor.runtime.hooks.frames import NOT_THE_USERS
 from triton_doctor.runtime.target import LAUNCH_HEAD, Launcher
 
@@ -243,14 +244,14 @@ def report_kernels_kept_back() -> None:
         held = {
             id(value): value for value in list(getattr(module, "__dict__", {}).values()) if type(value) is JITFunction
         }
-        idle = [fn for fn in held.values() if (fn.__name__, fn.fn.__code__.co_filename) not in launched]
+        idle = [kernel for kernel in map(kernel_name, held.values()) if (kernel.name, kernel.path) not in launched]
         if not idle:
             continue
         # The main module has no file any more where the interpreter ends.
-        path = getattr(module, "__file__", None) or idle[0].fn.__code__.co_filename
+        path = getattr(module, "__file__", None) or idle[0].path
         lines = sorted(find_questions_for_fakes("".join(linecache.getlines(path))))
         if lines:
-            kernels = ", ".join(f"`{fn.__name__}`" for fn in idle)
+            kernels = ", ".join(f"`{kernel.name}`" for kernel in idle)
             places = ", ".join(f"{path.rpartition('/')[2]}:{line}" for line in lines)
             message = f"{kernels}: not launched, where {places} asks whether a tensor is fake: in a dry run all are"
             hooks.emit(WarningEvent(kind="eager", message=message, at_ns=time.time_ns()))

@@ -1,17 +1,19 @@
 """Constants of a compile that JSON cannot hold, as text from which `prewarm` makes them again.
 
-A dtype, for example, is `{"dtype": "fp16"}`. What cannot be made again names its type: `{"unkept": "Layout"}`.
+A dtype, for example, is `{"dtype": "fp16"}`, and a layout of gluon the fields of its class. What cannot be made again
+names its type: `{"unkept": "Layout"}`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import importlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.hooks.describe import LONGEST_TEXT, parameter_name
+from triton_doctor.runtime.hooks.describe import LONGEST_TEXT, kernel_name, parameter_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +42,14 @@ def encode_constant(value: Any) -> Any:
         return {"float": repr(value)}
     if kind in PLAIN:
         return value
-    if kind is tuple:
-        return {"tuple": [encode_constant(each) for each in value]}
+    if kind in (tuple, list):
+        return {kind.__name__: [encode_constant(each) for each in value]}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _encode_fields(kind, value._asdict())
+    if dataclasses.is_dataclass(kind) and "<locals>" not in kind.__qualname__:
+        # Gluon's layouts, and whatever else a program keeps its settings in.
+        fields = [field.name for field in dataclasses.fields(kind) if field.init]
+        return _encode_fields(kind, {name: getattr(value, name) for name in fields})
     if isinstance(value, enum.Enum):
         return {"enum": [kind.__module__, kind.__qualname__, value.name]}
     if kind.__name__ == "constexpr" and hasattr(value, "value"):
@@ -50,8 +58,15 @@ def encode_constant(value: Any) -> Any:
         return {"dtype": str(value)}
     function: Any = getattr(value, "fn", None)
     if hasattr(value, "cache_key") and hasattr(function, "__code__"):
-        return {"kernel": [function.__module__, function.__name__, function.__code__.co_filename]}
+        kernel = kernel_name(value)
+        return {"kernel": [function.__module__, kernel.name, kernel.path]}
     return {"unkept": kind.__name__}
+
+
+def _encode_fields(kind: type, fields: dict[str, Any]) -> Any:
+    return {
+        "fields": [kind.__module__, kind.__qualname__, {name: encode_constant(each) for name, each in fields.items()}]
+    }
 
 
 class UnkeptError(ValueError):
@@ -72,11 +87,13 @@ def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> 
             return float(text)
         case {"tuple": list(items)}:
             return tuple(decode_constant(each, find_kernel) for each in items)
+        case {"list": list(items)}:
+            return [decode_constant(each, find_kernel) for each in items]
+        case {"fields": [str(module), str(qualified), dict(fields)]}:
+            made = {name: decode_constant(each, find_kernel) for name, each in fields.items()}
+            return _find_type(module, qualified)(**made)
         case {"enum": [str(module), str(qualified), str(member)]}:
-            owner: Any = importlib.import_module(module)
-            for part in qualified.split("."):
-                owner = getattr(owner, part)
-            return owner[member]
+            return _find_type(module, qualified)[member]
         case {"constexpr": inner}:
             return tl.constexpr(decode_constant(inner, find_kernel))
         case {"dtype": str(name)}:
@@ -86,3 +103,10 @@ def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> 
         case {"unkept": str(kind)}:
             raise UnkeptError(f"a constant is of the type {kind}, which a recording does not keep")
     raise UnkeptError(f"a constant is recorded in a form that this version does not know: {value!r}"[:200])
+
+
+def _find_type(module: str, qualified: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in qualified.split("."):
+        found = getattr(found, part)
+    return found

@@ -9,6 +9,7 @@ import linecache
 import math
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.kernel_names import report_name
 from triton_doctor.runtime.event import CompileKey, KernelName, Scalar
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def kernel_name(fn: Any) -> KernelName:
     if code is None:
         return KernelName(name=str(getattr(fn, "__name__", fn)), module="", path="", line=0)
     return KernelName(
-        name=function.__name__,
+        name=report_name(function.__qualname__, code.co_filename),
         module=str(function.__module__),
         path=code.co_filename,
         line=_def_line(code),

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.kernel_names import function_name, report_name
 from triton_doctor.runtime.hooks.describe import kernel_name, source_of
 from triton_doctor.runtime.prewarm.scripts import load_script_kernel
 
@@ -49,7 +50,7 @@ class Kernels:
         if candidates:
             return candidates[0]
         raise UnreachableError(
-            f"no kernel of this name in {_shown(variant)} once it is loaded: it is made inside a function, by a call"
+            f"no kernel of this name in {_shown(variant)} once it is loaded: it is made by code that has not run"
         )
 
     def find_named(self, module: str, name: str, path: str) -> Any:
@@ -139,8 +140,15 @@ def _live_kernels() -> Iterator[Any]:
 
 
 def _is_named(fn: Any, variant: KernelVariant) -> bool:
-    function = getattr(fn, "fn", None)
-    return getattr(function, "__name__", "") == variant.kernel.name and fn.module == variant.kernel.module
+    function: Any = getattr(fn, "fn", None)
+    if fn.module != variant.kernel.module or not hasattr(function, "__code__"):
+        return False
+    # A constant names the function alone, the path of a script may be another one here.
+    name = function.__name__
+    return name == variant.kernel.name or (
+        name == function_name(variant.kernel.name)
+        and report_name(function.__qualname__, variant.kernel.path) == variant.kernel.name
+    )
 
 
 def _shown(variant: KernelVariant) -> str:

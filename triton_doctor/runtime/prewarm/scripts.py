@@ -4,7 +4,8 @@ A script that is imported runs: it trains a model, or it ends because nobody gav
 down to what the definition of the kernel needs: the names that its body, its annotations and its decorators read from
 the module, the statements that bind those, and so on. Imports among them really import. Lines stay what they were,
 since they are part of Triton's key. Of an `if`, a `try` or a `with` only what is needed of its body stays, so a kernel
-below `if __name__ == "__main__":` is found too. Nothing in a `while` runs.
+below `if __name__ == "__main__":` is found too. Of a class that holds the kernel, only the kernel and what it needs
+stay, without bases and decorators. Nothing in a `while` runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import dis
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from triton_doctor.kernel_names import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +41,8 @@ class Statement:
     binds: frozenset[str]
 
 
-def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -> Any:
-    """Return the function or kernel `name` of the script at `path`, defined near `line`; None where there is none.
+def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -> dict[str, Any] | None:
+    """Define the kernel `name` of the script at `path`, near `line`, and return its module; None where there is none.
 
     `package` is the module that `python -m` ran. Raises whatever the statements that it needs raise.
     """
@@ -58,22 +61,27 @@ def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -
     if folder not in sys.path:
         sys.path.insert(0, folder)
     exec(compile(kept, str(path), "exec", dont_inherit=True), namespace)
-    return namespace.get(name)
+    return namespace
 
 
 def select_statements(tree: ast.Module, path: str, name: str, line: int) -> ast.Module | None:
-    """What of `tree` the function `name` near `line` needs; None where the module itself defines none."""
-    statements = [_read_statement(node, path) for node in _leaves(tree.body)]
-    containers = set(_containers(statements))
-    defined = [
-        statement
-        for statement in statements
-        if isinstance(statement.node, ast.FunctionDef) and statement.node.name == name
-    ]
+    """What of `tree` the function `name` near `line` needs; None where neither the module nor a class defines one.
+
+    `name` is that of reports. A class that has the function is cut down in place.
+    """
+    name = function_name(name)
+    defined = [(abs(at - line), node) for node in _leaves(tree.body) for at in _definition_lines(node, name)]
     if not defined:
         return None
-    kernel = min(defined, key=lambda statement: abs(statement.node.lineno - line))
-    chosen: set[int] = {id(kernel.node)}
+    _, definition = min(defined, key=lambda pair: pair[0])
+    if isinstance(definition, ast.ClassDef):
+        inner = select_statements(ast.Module(body=definition.body, type_ignores=[]), path, name, line)
+        definition.body = inner.body if inner is not None else [_nothing(definition)]
+        definition.bases, definition.keywords, definition.decorator_list = [], [], []
+    statements = [_read_statement(node, path) for node in _leaves(tree.body)]
+    containers = set(_containers(statements))
+    kernel = next(statement for statement in statements if statement.node is definition)
+    chosen: set[int] = {id(definition)}
     needed = set(kernel.reads)
     while True:
         more = [
@@ -86,6 +94,15 @@ def select_statements(tree: ast.Module, path: str, name: str, line: int) -> ast.
             needed |= statement.reads
         needed |= _shell_reads(tree.body, chosen, path)
     return ast.Module(body=list(_cut(tree.body, chosen)), type_ignores=[])
+
+
+def _definition_lines(node: ast.stmt, name: str) -> Iterator[int]:
+    """The lines where `node` defines the function `name`, in the body of a class too."""
+    if isinstance(node, ast.FunctionDef) and node.name == name:
+        yield node.lineno
+    elif isinstance(node, ast.ClassDef):
+        for inner in _leaves(node.body):
+            yield from _definition_lines(inner, name)
 
 
 def _containers(statements: list[Statement]) -> Iterator[str]:

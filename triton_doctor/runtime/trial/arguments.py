@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.runtime.hooks.constants import UnkeptError, decode_constant
 from triton_doctor.runtime.trial.roles import Roles, read_roles
 
 if TYPE_CHECKING:
@@ -60,8 +63,16 @@ def make(one: Described) -> Any:
             return one["value"]
         case "type":
             return getattr(tl, one["name"])
+        case "exact":
+            return decode_constant(json.loads(one["value"]), _find_no_kernel)
+        case "made":
+            return getattr(importlib.import_module(one["module"]), one["name"])(*one["args"], **one["keywords"])
         case "tensor":
             made = torch.empty(64, dtype=getattr(torch, _TYPES[one["dtype"]]))
             return made if one["aligned"] else made[1:]
         case _:
             raise ValueError(one)
+
+
+def _find_no_kernel(module: str, name: str, path: str) -> Any:
+    raise UnkeptError(f"the kernel {name} of {module} ({path}) is an argument")

@@ -8,6 +8,9 @@ from triton_doctor.finding import Span
 from triton_doctor.regular_files import TooLargeError
 from triton_doctor.static.environment.read_python import hides_gpus, may_set
 from triton_doctor.static.environment.setting import EnvironmentFile, EnvSetting, mark_explained
+from triton_doctor.static.environment.settings_files.dockerfile import read_dockerfile, read_stages
+from triton_doctor.static.environment.settings_files.images import find_missing_compiler, may_lack_compiler
+from triton_doctor.static.environment.settings_files.shared_folders import mark_shared
 from triton_doctor.static.sources.files import settings_kind
 from triton_doctor.variables import INTERPRET
 
@@ -41,12 +44,15 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
     other errors of `ast.parse` for the Python of a notebook.
     """
     kind = settings_kind(path)
-    if kind is None or b"\0" in data[:8192] or not may_set(data):
+    if kind is None or b"\0" in data[:8192] or not may_matter(data):
         return None
     if len(data) > _LARGEST_BYTES:
         raise TooLargeError(path, _LARGEST_BYTES)
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    settings = mark_explained(_read(kind, text), text)
+    settings = mark_shared(kind, mark_explained(_read(kind, text), text), text)
+    missing_compiler = None
+    if kind == "dockerfile" and may_lack_compiler(data):
+        missing_compiler = find_missing_compiler(read_stages(text))
     return EnvironmentFile(
         path=path,
         kind=kind,
@@ -56,16 +62,20 @@ def read_settings(path: str, data: bytes) -> EnvironmentFile | None:
         cpu_only=hides_gpus(settings) or "download.pytorch.org/whl/cpu" in text or _runs_on_hosted_cpus(text),
         runs_programs=kind == "shell" and _runs_what_is_given(path, text),
         reads_dumps=kind == "shell" and _READS_DUMPS.search(text) is not None,
+        missing_compiler=missing_compiler,
         builds_cpp=kind == "shell" and _BUILDS_CPP.search(text) is not None and not _NAMES_PYTHON.search(text),
     )
+
+
+def may_matter(data: bytes) -> bool:
+    """Return whether a settings file that holds `data` may set a variable, or be an image without a C compiler."""
+    return may_set(data) or may_lack_compiler(data)
 
 
 def _read(kind: str, text: str) -> tuple[EnvSetting, ...]:
     # Import readers on demand: PyYAML alone costs as much as all the others.
     match kind:
         case "dockerfile":
-            from triton_doctor.static.environment.settings_files.dockerfile import read_dockerfile
-
             return read_dockerfile(text)
         case "yaml":
             from triton_doctor.static.environment.settings_files.yaml import read_yaml

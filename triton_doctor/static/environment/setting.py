@@ -35,7 +35,7 @@ _TO_DEBUG = re.compile(r"\b(?:to debug|debugging|debug only)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleeting:
-    """Why a folder does not outlive a process, job or container.
+    """Why a folder does not outlive a process, job or container, or is shared by ranks over the network.
 
     `certain` unless something outside the file may keep it.
     """
@@ -85,9 +85,27 @@ class EnvSetting:
     build_only: bool = False
     function: str | None = None
     fleeting: Fleeting | None = None
+    shared: Fleeting | None = None
     order: RunOrder = RunOrder()
     is_brief: bool = False
     is_explained: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingCompiler:
+    """A Dockerfile whose image installs `package` at `span`, on a `base` without a C compiler, and adds none.
+
+    `headers` is the package with Python's headers, if they are missing too. `is_for_kernels` if more than torch is
+    installed or the base is for GPUs; `has_kernels` if compiled kernels are copied into the image.
+    """
+
+    package: str
+    base: str
+    span: Span
+    headers: str | None
+    by_dnf: bool
+    is_for_kernels: bool
+    has_kernels: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +125,7 @@ class EnvironmentFile:
     mode is intended; `names_gpu` if it puts tensors on a GPU unconditionally. `names_blackwell` if a settings
     file names an architecture of capability 10 or newer. `runs_programs` if it runs a program named by its user, in the
     mode that it sets; `reads_dumps` if it searches the output of a compile; `builds_cpp` if it names the toolchain of a
-    C++ build, and nothing of Python.
+    C++ build, and nothing of Python. `missing_compiler` is what the image of a Dockerfile lacks.
     """
 
     path: str
@@ -121,6 +139,7 @@ class EnvironmentFile:
     runs_programs: bool = False
     reads_dumps: bool = False
     builds_cpp: bool = False
+    missing_compiler: MissingCompiler | None = None
 
 
 def is_watched(name: str) -> bool:

@@ -126,9 +126,10 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Launch:
-    """`kernel[grid](arguments)`, or a call of `.run` or `.warmup`.
+    """`kernel[grid](arguments)`, a call of `.run` or `.warmup`, or `return grid, dict(arguments)`.
 
-    `method` is None for the first form. For the second it is the method's name, and the grid is a keyword.
+    `method` is None for the first form. For the second it is the method's name, and the grid is a keyword. For the
+    third it is `return`, and `kernel` are the items returned beside the arguments.
     """
 
     kernel: Expr
@@ -292,6 +293,12 @@ class Function:
     @property
     def may_launch(self) -> bool:
         """Return whether its text may contain a launch."""
-        if self.holds(b"](") or self.holds(b"] ("):
+        if self.holds(b"](") or self.holds(b"] (") or self.may_declare_launch:
             return True
         return self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup("))
+
+    @property
+    def may_declare_launch(self) -> bool:
+        """Return whether its text may return a grid and arguments, which its class or a decorator launches."""
+        is_wrapped = self.class_name is not None or bool(self.decorators)
+        return is_wrapped and self.holds(b"return") and (self.holds(b"dict(") or self.holds(b"{"))

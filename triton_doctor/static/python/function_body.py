@@ -31,8 +31,8 @@ from triton_doctor.static.python.function import (
     Returned,
     Stored,
 )
-from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Subscript, Unpacked
-from triton_doctor.static.python.lower import Lowering, annotation_word
+from triton_doctor.static.python.ir import Attr, Call, Const, Expr, IterItem, Name, Subscript, TupleExpr, Unpacked
+from triton_doctor.static.python.lower import Lowering, annotation_word, lower_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 
 LAUNCHING_METHODS = frozenset({"run", "warmup"})
+_GENERIC = frozenset({"list", "dict", "tuple", "set", "frozenset", "type", "defaultdict", "deque", "OrderedDict"})
+# The method of a launch that a function returns as data: `return grid, dict(x_ptr=x, BLOCK=64)`.
+DECLARED = "return"
 
 
 class Body:
@@ -62,6 +65,7 @@ class Body:
         self._returns: list[Returned] = []
         self.calls: list[CallSite] = []
         self._launches: list[Launch] = []
+        self._tables: dict[str, ast.expr] = {}
         self._limits: dict[str, list[AssertedBound]] = {}
         self._none_tests: dict[str, list[NoneTest]] = {}
         self._globals: set[str] = set()
@@ -116,6 +120,7 @@ class Body:
                     self._limit(packed, holds=True)
                 if len(targets) == 1 and isinstance(targets[0], ast.Name):
                     self._flags.assign(targets[0].id, value, self._arms)
+                    self._tables[targets[0].id] = value
             case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name("torch"), "_check"), args=[test, *_]) as value):
                 lower(value)
                 self._limit(test, holds=True, raises=True)
@@ -132,6 +137,8 @@ class Body:
                 self._left = self._order
                 if value is not None:
                     self._returns.append(Returned(lower(value), self._order, node.lineno, self._arms))
+                    if isinstance(value, ast.Tuple):
+                        self._declare(value)
             case ast.AugAssign(target=target, op=op, value=value):
                 self._augment(target, ast.BinOp(target, op, value), node.lineno)
             case ast.AnnAssign(target=target, value=value):
@@ -254,8 +261,7 @@ class Body:
 
     def _on_call(self, node: ast.Call, call: Call) -> None:
         func = node.func
-        # A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing.
-        if isinstance(call.func, Subscript) and not isinstance(call.func.key, Const):
+        if isinstance(call.func, Subscript) and _may_be_grid(call.func, call):
             self._launch(node, call, kernel=call.func.base, grid=call.func.key, method=None)
         elif isinstance(func, ast.Attribute) and func.attr in LAUNCHING_METHODS:
             assert isinstance(call.func, Attr)
@@ -269,6 +275,29 @@ class Body:
         spanned = func if isinstance(func, ast.Call) else None if node.args or node.keywords else node
         span = None if spanned is None else self._source.span(spanned)
         self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))
+
+    def _declare(self, node: ast.Tuple) -> None:
+        """Record a grid with a table of named arguments, which a caller may launch. `kernel` holds the other items."""
+        for item in node.elts:
+            table = self._tables.get(item.id, item) if isinstance(item, ast.Name) else item
+            named = named_items(table)
+            others = [other for other in node.elts if other is not item]
+            if not named or not others:
+                continue
+            grid = next((other for other in others if isinstance(other, ast.Tuple | ast.Lambda)), others[0])
+            span_of = self._source.span
+            self._launches.append(
+                Launch(
+                    kernel=TupleExpr(tuple(map(lower_alone, others))),
+                    grid=lower_alone(grid),
+                    arguments=tuple(Argument(name, lower_alone(value), span_of(value)) for name, value in named),
+                    method=DECLARED,
+                    span=span_of(node),
+                    order=self._order,
+                    arms=self._arms,
+                )
+            )
+            return
 
     def _launch(self, node: ast.Call, call: Call, *, kernel: Expr, grid: Expr, method: str | None) -> None:
         arguments = [
@@ -316,3 +345,29 @@ def _calls_after_space(data: bytes) -> bool:
         end = data.find(b"\n", at)  # what begins this line does not begin a launch further on in it
         at = data.find(b"] (", end) if end != -1 else -1
     return False
+
+
+def _may_be_grid(subscript: Subscript, call: Call) -> bool:
+    """Return whether the key of `subscript`, which `call` calls, may be the grid of a launch.
+
+    A grid is a tuple or callable (triton 3.9 jit.py:780 takes its length): `table["rope"](x)` launches nothing. Neither
+    do `list[int](x)` and, as a kernel without arguments has no effect, `table[name]()`.
+    """
+    if isinstance(subscript.key, Const) or (isinstance(subscript.base, Name) and subscript.base.id in _GENERIC):
+        return False
+    return bool(call.args or call.keywords) or isinstance(subscript.key, TupleExpr)
+
+
+def named_items(node: ast.expr) -> list[tuple[str, ast.expr]]:
+    """Return the items of `dict(name=value)` or `{"name": value}`; empty for anything else and for computed names."""
+    match node:
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+            return [(keyword.arg or "**", keyword.value) for keyword in keywords]
+        case ast.Dict(keys=names, values=values) if all(name is None or _is_text(name) for name in names):
+            return [(getattr(name, "value", "**"), value) for name, value in zip(names, values, strict=True)]
+        case _:
+            return []
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -7,6 +7,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from triton_doctor.kernel_names import report_name
 from triton_doctor.static.python.decorators import autotune, decorator_name, heuristics, read_listed_params
 from triton_doctor.static.python.functions import KernelText
 from triton_doctor.static.python.ir import Call, Expr
@@ -93,7 +94,7 @@ def read_kernel(
         spans += [text.uses.span] * (len(decorators) - len(spans))
     placed = [*tuned, *zip(decorators, spans, strict=True)]
     return Kernel(
-        name=node.name,
+        name=report_name(qualname, path),
         qualname=qualname,
         path=path,
         params=params,

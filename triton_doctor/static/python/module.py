@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.kernel_names import function_name
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Lambda
 
@@ -102,7 +103,7 @@ class BodyUses(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kernel:
-    """A `@triton.jit` function.
+    """A `@triton.jit` function. `name` is that of reports: with its class or module if its own says nothing.
 
     `key` identifies it in the project; `line` is that of its `def`. `do_not_specialize` and `do_not_align` are the
     lists given to `jit`: names, or a number that is no valid position. `made_in` is the qualified name of the function
@@ -122,6 +123,11 @@ class Kernel:
     do_not_align: tuple[str, ...] = ()
     jit_span: Span | None = None
     text: KernelDefinition = field(repr=False)
+
+    @property
+    def function_name(self) -> str:
+        """The name of its function."""
+        return function_name(self.name)
 
     @property
     def uses(self) -> BodyUses:

@@ -23,7 +23,7 @@ _PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]asc
 _OWN_VERSIONS = ("python/triton/__init__.py", "triton/__init__.py")
 _OWN_VERSION = re.compile(rb"(?m)^__version__\s*=\s*[\"'](\d{1,3})\.(\d{1,3})")
 # The Triton that torch's Linux wheels require: `Requires-Dist: triton==...` of each release.
-_OF_TORCH = {
+TRITON_OF_TORCH = {
     (2, 0): Version(2, 0),
     (2, 1): Version(2, 1),
     (2, 2): Version(2, 2),
@@ -34,6 +34,10 @@ _OF_TORCH = {
     (2, 7): Version(3, 3),
     (2, 8): Version(3, 4),
     (2, 9): Version(3, 5),
+    (2, 10): Version(3, 6),
+    (2, 11): Version(3, 6),
+    (2, 12): Version(3, 7),
+    (2, 14): Version(3, 8),
 }
 
 
@@ -53,7 +57,7 @@ def find_pinned_triton(root: Path) -> Version | None:
             pins[name].append((int(major), int(minor)))
     if pins[b"triton"]:
         return Version(*max(pins[b"triton"]))
-    return _OF_TORCH.get(max(pins[b"torch"])) if pins[b"torch"] else None
+    return TRITON_OF_TORCH.get(max(pins[b"torch"])) if pins[b"torch"] else None
 
 
 def _text(path: Path) -> bytes:

@@ -14,7 +14,8 @@ Files, in reading order:
 - `shell_options`: options that pass variables on: `docker run -e X=1`.
 - `shell_guards`: conditions: `if`, `&&`, `||`.
 - `shell_printed`: settings printed to a file of variables: `echo X=1 >> $GITHUB_ENV`.
-- `dockerfile`: contains shell commands.
+- `dockerfile`: contains shell commands. `images`: whether what it installs has a C compiler.
 - `yaml`: compose files, workflows, manifests; folders mounted into containers.
+- `shared_folders`: cache folders that ranks share over the network.
 - `toml`: project files and test runners.
 """

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Span
 from triton_doctor.static.environment.setting import SCRATCH, EnvSetting, Fleeting, is_watched
@@ -22,9 +22,16 @@ _HERE = re.compile(r"<<-?\s*([\"']?)(\w+)\1")
 _MOST_STAGES = 200
 
 
+class Instruction(NamedTuple):
+    """The text of one instruction after its keyword; `span` is that of its first line."""
+
+    body: str
+    span: Span
+
+
 @dataclass(slots=True)
-class _Stage:
-    """One `FROM`: its base, settings and volumes, what its COPY fills, and what it copies from earlier stages.
+class Stage:
+    """One `FROM`: its base, settings, volumes and RUNs, what its COPY fills, and what it copies from earlier stages.
 
     `workdir` is None until it names an absolute folder.
     """
@@ -37,11 +44,18 @@ class _Stage:
     filled: list[str] = field(default_factory=list)
     workdir: str | None = None
     copied: dict[str, list[str]] = field(default_factory=dict)
+    runs: list[Instruction] = field(default_factory=list)
 
 
 def read_dockerfile(text: str) -> tuple[EnvSetting, ...]:
     """Return the settings of every stage, in order of lines."""
-    stages = [_Stage("", "")]
+    stages = read_stages(text)
+    return tuple(setting for stage in stages for setting in _with_keeping(stage, stages))
+
+
+def read_stages(text: str) -> list[Stage]:
+    """Return the stages in order; the first holds what is before any `FROM`."""
+    stages = [Stage("", "")]
     for keyword, body, line, column in _instructions(text):
         if keyword == "FROM" and len(stages) > _MOST_STAGES:
             break
@@ -51,16 +65,16 @@ def read_dockerfile(text: str) -> tuple[EnvSetting, ...]:
             name = named[2] if len(named) > 2 else str(len(stages) - 1)
             parent = next((stage for stage in stages[1:] if named and stage.name == named[0]), None)
             known = parent.known if parent else stages[0].known
-            stage = _Stage(name, named[0] if named else "", known=dict(known))
+            stage = Stage(name, named[0] if named else "", known=dict(known))
             if parent:
                 stage.filled, stage.workdir = list(parent.filled), parent.workdir
             stages.append(stage)
         else:
             _read_instruction(stages[-1], keyword, body, line, column)
-    return tuple(setting for stage in stages for setting in _with_keeping(stage, stages))
+    return stages
 
 
-def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column: int) -> None:
+def _read_instruction(stage: Stage, keyword: str, body: str, line: int, column: int) -> None:
     match keyword:
         case "ENV" | "ARG":
             for setting in _assignments(body, line, column, stage.known, keyword):
@@ -69,6 +83,8 @@ def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column:
                 if is_watched(setting.variable):
                     stage.settings.append(setting)
         case "RUN" | "CMD" | "ENTRYPOINT" | "HEALTHCHECK" | "SHELL":
+            if keyword == "RUN":
+                stage.runs.append(Instruction(body, Span(line, 1, line, column + len(body.partition("\n")[0]))))
             for one in _commands(body, line, column):
                 lasts = one.how == "a file of variables" or keyword != "RUN"
                 stage.settings.append(
@@ -87,7 +103,7 @@ def _read_instruction(stage: _Stage, keyword: str, body: str, line: int, column:
             pass
 
 
-def _target(stage: _Stage, body: str, line: int, column: int) -> str | None:
+def _target(stage: Stage, body: str, line: int, column: int) -> str | None:
     """Return the folder that the last word of `body` names, before any here-document; None if it is not known."""
     lexer = Lexer(body, line, column, stage.known)
     text: str | None = None
@@ -180,7 +196,7 @@ def _commands(body: str, line: int, column: int) -> Iterator[EnvSetting]:
     yield from read_shell(bare, line, column)
 
 
-def _with_keeping(stage: _Stage, stages: list[_Stage]) -> Iterator[EnvSetting]:
+def _with_keeping(stage: Stage, stages: list[Stage]) -> Iterator[EnvSetting]:
     for setting in stage.settings:
         fleeting = setting.fleeting
         if setting.variable in CACHE_FOLDERS and setting.value and fleeting is None:
@@ -190,7 +206,7 @@ def _with_keeping(stage: _Stage, stages: list[_Stage]) -> Iterator[EnvSetting]:
         yield replace(setting, fleeting=fleeting)
 
 
-def _lost(folder: str, stage: _Stage, stages: list[_Stage], *, is_filled: bool) -> Fleeting | None:
+def _lost(folder: str, stage: Stage, stages: list[Stage], *, is_filled: bool) -> Fleeting | None:
     if any(_covers(volume, folder) for volume in stage.volumes):
         return None
     if stage is not stages[-1] and not _is_used(stage, stages, folder):
@@ -202,7 +218,7 @@ def _lost(folder: str, stage: _Stage, stages: list[_Stage], *, is_filled: bool) 
     return Fleeting(why="in the container's own layer unless a volume is mounted there", certain=False)
 
 
-def _is_used(stage: _Stage, stages: list[_Stage], folder: str) -> bool:
+def _is_used(stage: Stage, stages: list[Stage], folder: str) -> bool:
     later = stages[stages.index(stage) + 1 :]
     for other in later:
         if other.base == stage.name and (other is stages[-1] or _is_used(other, stages, folder)):

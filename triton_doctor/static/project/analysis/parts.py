@@ -140,5 +140,7 @@ def project_part(project: Project, database: Database, path: str, launches: Iter
         modules=modules,
         names=Resolver(modules),
         launches=tuple(launches),
-        environment=(environment,) if environment is not None and environment.settings else (),
+        environment=(environment,)
+        if environment is not None and (environment.settings or environment.missing_compiler)
+        else (),
     )

@@ -88,7 +88,7 @@ class FileSummaries:
         module = self._database.module(path) if self._database.is_code(path) else None
         environment = self._database.environment(path)
         return FileSummary(
-            kernels=tuple(kernel.name for kernel in module.kernels) if module is not None else (),
+            kernels=tuple(kernel.function_name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
             starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
             unreadable=tuple(self._database.unreadable_among({path, *dependencies.read_paths})),

@@ -74,9 +74,9 @@ def is_public(project: Project, kernel: Kernel) -> bool:
     """
     if kernel.made_in is not None:
         return False
-    if _is_listed(project.modules[kernel.path], kernel.name):
+    if _is_listed(project.modules[kernel.path], kernel.function_name):
         return True
-    if kernel.name.startswith("_"):
+    if kernel.function_name.startswith("_"):
         return False
     folder, _, file = kernel.path.rpartition("/")
     parts = [part for part in (*folder.split("/"), file.removesuffix(".py")) if part != "__init__"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.regular_files import TooLargeError
-from triton_doctor.static.environment.read_file import read_settings
-from triton_doctor.static.environment.read_python import may_set, python_may_set, read_module_that_sets, read_setter
+from triton_doctor.static.environment.read_file import may_matter, read_settings
+from triton_doctor.static.environment.read_python import python_may_set, read_module_that_sets, read_setter
 from triton_doctor.static.project.database.dependencies import QUERIES, Answer
 from triton_doctor.static.project.database.import_index import ImportIndex, paths_by_import
 from triton_doctor.static.project.database.roles import (
@@ -249,7 +249,7 @@ class Database:
     def _setting(self) -> Sequence[str]:
         known = self.known.setting
         for path in self.settings.keys() - known.keys():
-            known[path] = may_set(self.settings[path])
+            known[path] = may_matter(self.settings[path])
         return [path for path in self.settings if known[path]]
 
     def _environment(self, path: str) -> EnvironmentFile | None:

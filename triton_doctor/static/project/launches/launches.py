@@ -52,10 +52,10 @@ def _names_itself(launch: LinkedLaunch, kernel: Kernel) -> bool:
     match launch.launch.kernel:
         case Name(name) if name not in launch.function.bindings:
             imported = launch.module.imports.get(name)
-            return kernel.name == (name if imported is None else imported.member)
+            return kernel.function_name == (name if imported is None else imported.member)
         case Attr(Name(module), name):
             imported = launch.module.imports.get(module)
-            return name == kernel.name and imported is not None
+            return name == kernel.function_name and imported is not None
         case _:
             return False
 
@@ -123,7 +123,7 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
         for function in module.functions.values()
         if function.holds(b"raises") or function.decorators or function.holds(b"Error")
         for site in function.calls
-        if _mentions(site.call, kernel.name)
+        if _mentions(site.call, kernel.function_name)
     ]
     return bool(handed) and all(handed)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.project.project import LinkedLaunch
-from triton_doctor.static.python.function import Function
+from triton_doctor.static.python.function import Argument, Function
+from triton_doctor.static.python.function_body import DECLARED
 from triton_doctor.static.python.ir import (
     Attr,
     Call,
@@ -24,7 +26,7 @@ from triton_doctor.static.python.module import Class, Kernel
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from triton_doctor.static.project.names.resolver import Definition, Resolver
     from triton_doctor.static.python.function import BranchArm, Launch
@@ -38,16 +40,75 @@ _PARTIAL = ("partial", "functools.partial")
 
 
 def link_launches(module: Module, names: Resolver) -> tuple[LinkedLaunch, ...]:
-    """Return the launches of `module`, in order; those whose kernel was not found have no kernels."""
-    return tuple(
-        LinkedLaunch(module=module, function=function, launch=launch, kernels=_kernels(names, module, function, launch))
-        for function, launch in module.launches()
-    )
+    """Return the launches of `module`, in order; those whose kernel was not found have no kernels.
+
+    What a function returns is a launch only if its kernel was found.
+    """
+    found = []
+    for function, launch in module.launches():
+        point = _LinkPoint(module, function, launch.order, launch.arms)
+        declared = launch.method == DECLARED
+        kernels = _distinct(_declared(names, launch, point) if declared else _follow_launch(names, launch, point))
+        if declared and kernels:
+            launch = replace(launch, arguments=(*launch.arguments, *_filled_in(function, launch, kernels[0])))
+        if kernels or not declared:
+            found.append(LinkedLaunch(module=module, function=function, launch=launch, kernels=kernels))
+    return tuple(found)
 
 
-def _kernels(names: Resolver, module: Module, function: Function, launch: Launch) -> tuple[Kernel, ...]:
-    point = _LinkPoint(module, function, launch.order, launch.arms)
-    return tuple({kernel.key: kernel for kernel in _follow(names, launch.kernel, point, MOST_NAMES)}.values())
+def _distinct(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
+    return tuple({kernel.key: kernel for kernel in kernels}.values())
+
+
+def _follow_launch(names: Resolver, launch: Launch, point: _LinkPoint) -> Iterator[Kernel]:
+    return _follow(names, launch.kernel, point, MOST_NAMES)
+
+
+def _declared(names: Resolver, launch: Launch, point: _LinkPoint) -> Sequence[Kernel]:
+    """Return the kernels that a returned grid and arguments may be for: those with most of the named parameters.
+
+    They are returned or decorate the function, or the object of the method or its class holds them.
+    """
+    given = {argument.name for argument in launch.arguments}
+    decorators = [arg for decorator in point.function.decorators for arg in getattr(decorator, "args", ())]
+    table = [argument.value for argument in launch.arguments if argument.name == "kernel"]
+    owner = point.module.classes.get(point.function.class_name or "")
+    held = (Attr(Name("self"), name) for name in (_held_names(names, owner, point.module) if owner else ()))
+    for candidates in (table, [launch.kernel, *decorators], held):
+        items = [item for one in candidates for item in (one.items if isinstance(one, TupleExpr) else (one,))]
+        found = _distinct(kernel for item in items for kernel in _follow(names, item, point, MOST_NAMES))
+        fits = {kernel.key: len(given & {param.name for param in kernel.params}) for kernel in found}
+        best = max(fits.values(), default=0)
+        if best * 2 > len(given):
+            return [kernel for kernel in found if fits[kernel.key] == best]
+    return ()
+
+
+def _held_names(names: Resolver, owner: Class, module: Module) -> Iterator[str]:
+    """Yield the names that the class `owner`, its methods and its bases bind to anything."""
+    home = names.home_of_class(owner)
+    yield from owner.fields
+    yield from (one.function_name for one in home.kernels if one.qualname.rpartition(".")[0] == owner.qualname)
+    for function in home.functions.values():
+        if function.class_name == owner.qualname:
+            yield from (stored.name for stored in function.stored if stored.base in ("self", "cls"))
+    for base in owner.bases:
+        inherited = names.dotted(home, dotted(base) or "?")
+        if isinstance(inherited, Class) and inherited is not owner:
+            yield from _held_names(names, inherited, home)
+
+
+def _filled_in(function: Function, launch: Launch, kernel: Kernel) -> Iterator[Argument]:
+    """Yield the parameters of `function` that a helper gives to `kernel` by name: `x` for `x` or `x_ptr`.
+
+    Something has to fill a parameter without a default.
+    """
+    given = {argument.name for argument in launch.arguments}
+    own = {param.name.lower(): param.name for param in function.params if not param.variadic}
+    for param in kernel.params:
+        source = own.get(param.name.lower()) or own.get(param.name.lower().removesuffix("_ptr"))
+        if source is not None and param.name not in given and param.default is None:
+            yield Argument(param.name, Name(source), launch.span)
 
 
 class _LinkPoint(NamedTuple):
