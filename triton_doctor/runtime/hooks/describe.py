@@ -51,8 +51,10 @@ def kernel_name(fn: Any) -> KernelName:
     code = getattr(function, "__code__", None)
     if code is None:
         return KernelName(name=str(getattr(fn, "__name__", fn)), module="", path="", line=0)
+    # A program that gives the function another name, as generators do, changes only this one.
+    is_renamed = function.__qualname__.rpartition(".")[2] != function.__name__
     return KernelName(
-        name=report_name(function.__qualname__, code.co_filename),
+        name=report_name(function.__name__ if is_renamed else function.__qualname__, code.co_filename),
         module=str(function.__module__),
         path=code.co_filename,
         line=_def_line(code),
