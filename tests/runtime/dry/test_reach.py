@@ -277,6 +277,18 @@ def test_tensors_become_what_the_program_derives_from_them(dry, kernels):
     assert len(dry.compiled) == 1
 
 
+def test_class_derived_from_tensor_is_kept_where_the_modes_are_off(dry):
+    """As a compiler that traces the program does it: its stand-ins for tiles are tensors of its own class."""
+    import torch
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    class Tile(torch.Tensor):
+        pass
+
+    with _disable_current_modes():
+        assert type(Tile.__new__(Tile)) is Tile
+
+
 def test_memory_is_shared_and_data_parallel_has_one_gpu(dry):
     import torch
 

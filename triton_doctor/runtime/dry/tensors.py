@@ -128,7 +128,9 @@ def _patch_subclasses(patches: Patches) -> None:
     def create_by(create: Callable[..., Any]) -> Any:
         def __new__(cls: Any, *args: Any, **options: Any) -> Any:  # noqa: N807
             is_final = _fake_class(cls) is None or issubclass(cls, FakeTensor)
-            return create(cls, *args, **options) if is_final else become(create(torch.Tensor, *args, **options), cls)
+            made = None if is_final else create(torch.Tensor, *args, **options)
+            # Where the dry run's mode is off, as while helion traces, the tensor is no fake one and may have any class.
+            return become(made, cls) if isinstance(made, FakeTensor) else create(cls, *args, **options)
 
         return staticmethod(__new__)
 
