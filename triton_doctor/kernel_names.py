@@ -7,6 +7,7 @@ same name comes out of the source, of a running program and of the cache, so tha
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 _SAYS_NOTHING = frozenset({"kernel", "fn", "func", "function", "jit", "jitted"})
@@ -31,6 +32,11 @@ def report_name(qualname: str, path: str) -> str:
     module = file.parent.name if file.stem == "__init__" else file.stem
     around = outer[-1] if outer else module if file.suffix == ".py" else ""
     return f"{around}.{name}" if around.isidentifier() else name
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a `report_name`, or the function's own name in it, matches `pattern`, a name or a glob."""
+    return fnmatchcase(name, pattern) or fnmatchcase(function_name(name), pattern)
 
 
 def function_name(name: str) -> str:

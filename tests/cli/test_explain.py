@@ -109,7 +109,7 @@ def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without
     assert counted == 1
     assert "1 launch; 1 constexpr undecided\n" in cold
     assert [line.strip() for line in listed] == [
-        "why.py:12: `m` of `kernel` may change with the data: its name speaks of batch, sequence, tokens or rows",
+        "why.py:12: `m` of `why.kernel` may change with the data: its name speaks of batch, sequence, tokens or rows",
         "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`",
     ]
     assert warm == cold
@@ -131,7 +131,7 @@ def test_constexpr_that_one_launch_fixes_and_another_leaves_open_is_undecided(
         "m": ("unknown", "m"),
         "out": ("unknown", "out"),
     }
-    assert "`m` of `kernel`" in doctor("check", "--show", "undecided", "why.py").out
+    assert "`m` of `why.kernel`" in doctor("check", "--show", "undecided", "why.py").out
 
 
 def test_declared_constexpr_is_undecided_no_more(

@@ -98,7 +98,7 @@ def test_since_warmup_is_what_the_run_was_told(doctor: Doctor, write: Write) -> 
         pytest.param(["gone.jsonl"], "cannot read gone.jsonl", id="no file"),
         pytest.param(["folder"], "no recording in folder", id="folder without one"),
         pytest.param(["empty.jsonl"], "empty.jsonl is empty", id="empty"),
-        pytest.param(["notes.txt"], "notes.txt is not a recording: line 1 is no event", id="another file"),
+        pytest.param(["notes.txt"], "notes.txt is no recording, and as a log it names no kernel", id="another file"),
         pytest.param(["newer.jsonl"], "newer.jsonl: the recording has schema 99", id="newer"),
         pytest.param(["headless.jsonl"], "headless.jsonl is not a recording: it has no header", id="no header"),
         pytest.param([MASK, "--since", "soon"], "--since takes warmup or seconds, not 'soon'", id="since"),

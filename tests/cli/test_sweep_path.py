@@ -206,8 +206,8 @@ def test_output_is_not_replaced_unasked(doctor, project, folder):
 
 
 def test_clean_forgets_results(doctor, swept):
-    assert doctor("clean").out == "removed 1 result of sweeps\n"
-    assert doctor("clean").out == "nothing to remove\n"
+    assert doctor("check", "--clean").out == "removed 1 result of sweeps\n"
+    assert doctor("check", "--clean").out == "nothing to remove\n"
 
 
 def test_ctrl_c_reports_what_is_done(project, write, folder, tmp_path):

@@ -69,12 +69,12 @@ def test_devices_and_settings_of_the_kernel_cannot_be_written(call):
     assert set(value_of(call("write_devices"))) <= harmless
 
 
-def test_no_connection_is_made_by_internet_or_by_a_file(call, tmp_path):
+def test_no_connection_is_made_by_internet_or_by_a_file(call, tmp_path, monkeypatch):
     with socket.socket() as internet, socket.socket(socket.AF_UNIX) as local:
         internet.bind(("127.0.0.1", 0))
         local.bind("\0triton-doctor-test")
         by_file = socket.socket(socket.AF_UNIX)
-        os.chdir(tmp_path)
+        monkeypatch.chdir(tmp_path)
         by_file.bind("here")
         for listener in (internet, local, by_file):
             listener.listen()

@@ -58,7 +58,8 @@ def test_many_keys_take_little_memory_and_are_counted_exactly():
 
     grown_mb, *counts = done.stdout.split()
     assert float(grown_mb) < LIMIT_MB
-    assert counts == [str(KEYS), str(KEYS), str(KEYS - 1)]
+    # One event more than keys: the end of the warm-up.
+    assert counts == [str(KEYS), str(KEYS + 1), str(KEYS - 1)]
 
 
 def count_steps(events):

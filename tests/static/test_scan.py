@@ -141,7 +141,7 @@ def test_table_of_functions_launches_nothing() -> None:
         (KERNEL + "\ndef use(table, layers, grid, x):\n    " + calls.replace("\n", "\n    ")).encode()
     ).summary
 
-    assert (summary.launches, summary.launches_resolved) == (3, 2)
+    assert (summary.launches, summary.launches_resolved) == (2, 2)
 
 
 def test_per_file_ignores_are_relative_to_the_settings(folder: Path, write: Write) -> None:

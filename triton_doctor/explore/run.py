@@ -89,7 +89,7 @@ def sweep_project(
         copy = copy_project(found.root, found.copied, Path(folder, "project"))
         results = Results(copy.folder, found.import_roots, request.results)
         with contextlib.ExitStack() as stack:
-            sweep = _Sweep(
+            sweep = _ProjectSweep(
                 found, request, copy.folder, results, on_progress, lambda: _open_server(request, copy.folder, stack)
             )
             try:
@@ -118,7 +118,7 @@ def _open_server(request: SweepRequest, root: str, stack: contextlib.ExitStack) 
     return stack.enter_context(ClusterServer(request.cluster, means=request.means, preload=PRELOAD, root=root))
 
 
-class _Sweep:
+class _ProjectSweep:
     """One sweep under way. The server is opened when something has to run: torch takes its time to import."""
 
     def __init__(

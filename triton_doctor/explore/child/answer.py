@@ -28,7 +28,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class _Place:
+class _Answering:
     """Where the process answers that is the child of a sweep."""
 
     folder = ""
@@ -40,13 +40,13 @@ class _Place:
 
 def open_answers(folder: str, root: str) -> None:
     """Answer in `folder` from now on, and note which files below `root` are opened."""
-    _Place.folder, _Place.process, _Place.root = folder, posix.getpid(), f"{root}/"
+    _Answering.folder, _Answering.process, _Answering.root = folder, posix.getpid(), f"{root}/"
     sys.addaudithook(_note)
 
 
 def keep(value: object, *, is_final: bool = False) -> None:
     """Keep `value` as the answer, unless another comes. Does nothing in a process that is no child of a sweep."""
-    _Place.value = msgspec.Raw(msgspec.json.encode(value))
+    _Answering.value = msgspec.Raw(msgspec.json.encode(value))
     _write(is_final, "")
 
 
@@ -57,18 +57,20 @@ def keep_error(error: BaseException) -> None:
 
 def _write(is_final: bool, error: str) -> None:
     # What the code forked may come back to here.
-    if _Place.process != posix.getpid():
+    if _Answering.process != posix.getpid():
         return
-    data = msgspec.json.encode(Answer(value=_Place.value, files=tuple(_Place.files), is_final=is_final, error=error))
-    fresh = f"{_Place.folder}/{NAME}.new"
+    data = msgspec.json.encode(
+        Answer(value=_Answering.value, files=tuple(_Answering.files), is_final=is_final, error=error)
+    )
+    fresh = f"{_Answering.folder}/{NAME}.new"
     descriptor = posix.open(fresh, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, 0o600)
     while data:
         data = data[posix.write(descriptor, data) :]
     posix.close(descriptor)
-    posix.rename(fresh, f"{_Place.folder}/{NAME}")
+    posix.rename(fresh, f"{_Answering.folder}/{NAME}")
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
     path = arguments[0] if event == "open" else None
-    if isinstance(path, str) and path.startswith(_Place.root) and not path.endswith(".pyc"):
-        _Place.files[path[len(_Place.root) :]] = None
+    if isinstance(path, str) and path.startswith(_Answering.root) and not path.endswith(".pyc"):
+        _Answering.files[path[len(_Answering.root) :]] = None

@@ -102,7 +102,7 @@ class Recorder:
     def __init__(self, root: str, entries: Sequence[SweepEntry]) -> None:
         self._root = f"{root}/"
         self._wanted = dict(_codes(root, entries))
-        self._forms: defaultdict[str, dict[bytes, _Form]] = defaultdict(dict)
+        self._forms: defaultdict[str, dict[bytes, _CallForm]] = defaultdict(dict)
         self._constructed: dict[int, tuple[object, dict[str, Spec], dict[str, int]]] = {}
         self._kept_at = time.monotonic()
 
@@ -155,7 +155,7 @@ class Recorder:
         form = msgspec.json.encode(sorted(specs.items()))
         if form not in forms and len(forms) == FORMS:
             return
-        forms.setdefault(form, _Form(specs)).add(sizes)
+        forms.setdefault(form, _CallForm(specs)).add(sizes)
         if time.monotonic() - self._kept_at > KEEP_S:
             answer.keep(SeedRecord(calls=self.states(), is_cut=True))
             self._kept_at = time.monotonic()
@@ -229,7 +229,7 @@ class Recorder:
         return forms if all(forms) else []
 
 
-class _Form:
+class _CallForm:
     """The calls of one form: the same specs, other sizes."""
 
     def __init__(self, specs: dict[str, Spec]) -> None:

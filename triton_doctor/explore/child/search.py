@@ -54,7 +54,7 @@ class ReachedStates:
 
 
 @dataclass(kw_only=True)
-class Search:
+class CallSearch:
     """One search. `kernels` are names of those that the entry leads to; `trace` gets a line a call."""
 
     target: Target
@@ -202,7 +202,7 @@ def reach(
 ) -> ReachedStates:
     """Find calls of `target` that reach its launches. Must be in a dry run."""
     guesser = Guesser(Notes(plan.notes, plan.root))
-    search = Search(
+    search = CallSearch(
         target=target,
         guesser=guesser,
         limits=limits,

@@ -66,11 +66,11 @@ class Occurrence(NamedTuple):
 @cached_in_scan()
 def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     """Return the occurrences of `name` in the text of a Python file. Raises as `ast.parse` does."""
-    word, named = word_pattern(name), _Names(data, frozenset({name}))
+    word, named = word_pattern(name), _NameFinder(data, frozenset({name}))
     # A name before a dot has bindings of its own.
     attributes = (node for node, _ in named.places.values() if isinstance(node, ast.Attribute) and node.attr == name)
     firsts = {ast.unparse(node).partition(".")[0] for node in attributes}
-    tree = _Names(data, frozenset({name, *filter(str.isidentifier, firsts)})) if firsts else named
+    tree = _NameFinder(data, frozenset({name, *filter(str.isidentifier, firsts)})) if firsts else named
     found = list[Occurrence]()
     for number, line in enumerate(tree.lines, start=1):
         if not line.isascii() and len(word.findall(unicodedata.normalize("NFKC", line))) > len(word.findall(line)):
@@ -80,7 +80,7 @@ def find_occurrences(data: bytes, name: str) -> tuple[Occurrence, ...]:
     return tuple(found)
 
 
-def _occurrence(tree: _Names, name: str, number: int, column: int) -> Occurrence:
+def _occurrence(tree: _NameFinder, name: str, number: int, column: int) -> Occurrence:
     """Return what `name` is on line `number` at `column`, which counts from 0."""
     line = tree.lines[number - 1]
     start, end = ((number, len(line[:at].encode())) for at in (column, column + len(name)))
@@ -100,7 +100,7 @@ def _occurrence(tree: _Names, name: str, number: int, column: int) -> Occurrence
     return Occurrence(kind, number)
 
 
-class _Names:
+class _NameFinder:
     """Where a Python file has some `words` as names, and which scopes bind them. Statements without them are skipped.
 
     A scope is given by the functions and classes around it, outermost first. Uses of a name that the file declares

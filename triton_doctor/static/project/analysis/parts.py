@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fnmatch
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from triton_doctor.kernel_names import matches
 from triton_doctor.settings import DEMONSTRATING, DEMONSTRATIONS
 from triton_doctor.static.project.analysis.summaries import FileSummaries, summarize_files
 from triton_doctor.static.project.calls.trials import PROGRAM_KERNELS
@@ -105,7 +105,7 @@ def parts_about(
     summaries.add_launchers()
     launchers = summaries.launchers()
     for home, summary in sorted(summaries.by_path.items()):
-        if fnmatch.filter(summary.kernels, pattern):
+        if any(matches(kernel, pattern) for kernel in summary.kernels):
             starting = [
                 one
                 for launcher in launchers.get(home, ())

@@ -17,6 +17,7 @@ from triton_doctor.finding import (
     Step,
     Undecided,
 )
+from triton_doctor.kernel_names import matches
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.python.printing import spell
@@ -202,7 +203,7 @@ def explain(
 
     `reported` gives the findings about them.
     """
-    kernels = [kernel for kernel in project.kernels() if fnmatch.fnmatchcase(kernel.name, pattern)]
+    kernels = [kernel for kernel in project.kernels() if matches(kernel.name, pattern)]
     every = Parameters(project)
     launches = launches_of(project)
     by_parameter: defaultdict[tuple[Location | None, str | None], list[Finding]] = defaultdict(list)
