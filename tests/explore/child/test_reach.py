@@ -55,7 +55,6 @@ def reach_in(tmp_path, monkeypatch):
         )
         # What a child may leave as it is, as it ends with its entry, this process has to put back.
         monkeypatch.setattr("torch.jit.script", importlib.import_module("torch").jit.script)
-        monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
         with dry_run():
             reach_entry.missing = stand_ins.install({"ops_reached"}, lambda file: file.startswith(str(tmp_path)))
             loaded = stand_ins.load("ops_reached")
