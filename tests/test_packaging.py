@@ -163,7 +163,7 @@ def test_oldest_dependencies_that_are_declared_do_the_same(tmp_path: Path) -> No
     for command in (
         [*check, "sarif"],
         [*check, "full"],
-        ["rule", "TRD201"],
+        ["rule", "TRD401"],  # Rich 13 crops words of code in the table of TRD201
         ["report", str(ROOT / "fixtures/recordings")],
     ):
         assert letters(*command, path=old) == letters(*command, path=[ROOT])
