@@ -76,7 +76,7 @@ def test_every_mark_is_understood() -> None:
 
     misspelt = [
         f"{file.name}:{number}"
-        for file in sorted(FIXTURES.rglob("*.py"))
+        for file in [*FILES, *PROJECTS.rglob("*.py")]
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
         if len(alike.findall(line)) != len(MARK.findall(line))
     ]

@@ -1,6 +1,6 @@
 """What `check` predicts against the values that real runs showed: `python -m tests.benchmarks.accuracy [LIBRARY...]`.
 
-fixtures/truth has what each constexpr and autotune key of a library took while batch and length varied. `--packages`
+corpus/truth has what each constexpr and autotune key of a library took while batch and length varied. `--packages`
 takes those that have a truth by kernel, `--folder NAME` the folder of truths by operator, which is `repositories` by
 default; LIBRARY takes one of either. Without any of these it is the packages and the folder. A repository must be
 checked out in the cache folder; one that is not is named and left out.
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--packages", action="store_true", help="all packages with a truth")
     parser.add_argument("--repositories", action="store_true", help="all libraries of the folder")
-    parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
+    parser.add_argument("--folder", default="repositories", help="of corpus/truth, with truths by operator")
     parser.add_argument("--details", action="store_true", help="name what is missed and what is a false alarm")
     parser.add_argument("--score", action="store_true", help="print the score of all libraries at hand, or of LIBRARY")
     parser.add_argument("--predictions", type=Path, help="keep the findings in this file, or read them from it")

@@ -1,7 +1,7 @@
 """What a dry run sees against what a GPU saw: `python -m tests.benchmarks.dry [--details] [--cost] [LIBRARY...]`.
 
-Runs the operators of tests/gpu/operators dry, each in a process of its own, and compares them to fixtures/truth: whole
-packages by kernel, and repositories that nobody had run dry (fixtures/truth/repositories) operator by operator. Run it
+Runs the operators of corpus/drivers dry, each in a process of its own, and compares them to corpus/truth: whole
+packages by kernel, and repositories that nobody had run dry (corpus/truth/repositories) operator by operator. Run it
 with the Triton of the truths, 3.6: PYTHONPATH=~/.cache/triton-doctor-tests/triton-3.6.0. A library that is not in the
 cache folder is named and left out.
 """
@@ -91,7 +91,7 @@ def compare(library: str, folder: str, kept: Path | None = None) -> tuple[Compar
 
     With `kept`, a folder, a library with a truth by operator is compared as `keep` wrote it there instead.
     """
-    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    driver = importlib.import_module(f"fixtures.corpus.drivers.{library}")
     if library in PACKAGES:
         if locate(library) is None:
             return None
@@ -116,7 +116,7 @@ def compare(library: str, folder: str, kept: Path | None = None) -> tuple[Compar
 
 def observe_all(library: str) -> dict[str, Observed]:
     """What each operator of `library` does dry, without the shapes that fail; they are `left_out`."""
-    operators = importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+    operators = importlib.import_module(f"fixtures.corpus.drivers.{library}").OPERATORS
     observed = observe_dry(library, dict.fromkeys(operators, ()), CONFIGS_KEPT)
     failed = {name: one["failures"] for name, one in observed.items() if one.get("failures")}
     some = {name: shapes for name, shapes in failed.items() if len(shapes) < observed[name]["shapes"]}
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--details", action="store_true", help="name what differs")
     parser.add_argument("--cost", action="store_true", help="measure what a dry run costs instead")
-    parser.add_argument("--folder", default="repositories", help="of fixtures/truth, with truths by operator")
+    parser.add_argument("--folder", default="repositories", help="of corpus/truth, with truths by operator")
     parser.add_argument("--observe", action="store_true", help="observe alone, libraries that may have no truth")
     parser.add_argument("-o", "--out", type=Path, help="keep what was observed in this folder")
     parser.add_argument("--kept", type=Path, help="compare what was kept in this folder, and run no repository")

@@ -1,7 +1,7 @@
 """How much of a library its entries reach: `python -m tests.benchmarks.explore [--entry NAME] [--trace] LIBRARY...`.
 
 Each entry runs dry in a forked child, without the sandbox and without being varied. Prints the entries and launched
-kernels reached, and with --details what failed. A library is a name of tests/gpu/operators, or a folder.
+kernels reached, and with --details what failed. A library is a name of corpus/drivers, or a folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.packages import CACHE
+from tests.benchmarks.packages import CACHE, CORPUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def locate(library: str) -> Path:
     """Return the folder of a library in the cache folder."""
     if Path(library).is_dir():
         return Path(library).resolve()
-    source = (Path(__file__).parents[1] / "gpu" / "operators" / f"{library}.py").read_text(encoding="utf-8")
+    source = (CORPUS / "drivers" / f"{library}.py").read_text(encoding="utf-8")
     repository = next((line.split('"')[1] for line in source.splitlines() if line.startswith("REPOSITORY = ")), "")
     if repository:
         return CACHE / "checkouts" / repository.rpartition("/")[2]

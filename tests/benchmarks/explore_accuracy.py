@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tests.benchmarks.explore import DEVELOPED, find, locate
-from tests.benchmarks.packages import CACHE
+from tests.benchmarks.packages import CACHE, CORPUS
 from triton_doctor.explore.findings import Findings
 from triton_doctor.explore.model import EntryOutcome
 from triton_doctor.explore.run import SweepRequest, sweep_project
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from triton_doctor.explore.entries import Found
     from triton_doctor.explore.findings import SweptPart
 
-TRUTHS = Path(__file__).parents[2] / "fixtures" / "truth"
+TRUTHS = CORPUS / "truth"
 KEPT = CACHE / "explore"
 Key = tuple[str, str, str, str]
 """The last part of a kernel's module, its name, the kind of the part and the name of that."""

@@ -1,7 +1,7 @@
 """How often each row of the hint table applies, and how often it is right: `python -m tests.benchmarks.hints`.
 
 `corpus` counts the values that launches of the corpus' packages give to constexprs and autotune keys, and that a row
-applies to. `labelled` counts the constexprs and keys of all truths in fixtures/truth that a row applies to: one toward
+applies to. `labelled` counts the constexprs and keys of all truths in corpus/truth that a row applies to: one toward
 the data is right where the value was seen to vary per call, one toward the model where it did not. `decides` counts
 those of them that would be decided otherwise without the row: not to vary per call, for one toward the data. `--corpus`
 takes the corpus too, which needs its packages and half a minute.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 CORPUS = (LIGER, FLA, FLAG_GEMS)
-# Of fixtures/truth, those of repositories alone.
+# Of corpus/truth, those of repositories alone.
 FOLDERS = ("repositories", "held_out", "held_out_sixth")
 
 

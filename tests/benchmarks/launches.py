@@ -1,6 +1,6 @@
 """What the reader makes of 200 subscripted calls that were labelled by hand: `python -m tests.benchmarks.launches`.
 
-fixtures/labels/launches.tsv: drawn at random, 50 of each package, by `--draw`; then whether it is a launch, and of
+corpus/labels/launches.tsv: drawn at random, 50 of each package, by `--draw`; then whether it is a launch, and of
 which kernels, was read in the code by hand. A call whose kernel is chosen by a condition or by its callers has several.
 """
 
@@ -14,7 +14,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.packages import PACKAGES, ROOT, Package, fetch
+from tests.benchmarks.packages import CORPUS, PACKAGES, Package, fetch
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.summaries import summarize_files
 from triton_doctor.static.project.database.database import Database
@@ -24,7 +24,7 @@ from triton_doctor.static.sources.files import find_files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LABELS = ROOT / "fixtures" / "labels" / "launches.tsv"
+LABELS = CORPUS / "labels" / "launches.tsv"
 DRAWN = 50
 LEAST_RESOLVED = 0.95
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parent.parent.parent
+# Data about other people's libraries: its README has what.
+CORPUS = ROOT / "fixtures" / "corpus"
 CACHE = Path(os.environ.get("TRITON_DOCTOR_TEST_CACHE", "~/.cache/triton-doctor-tests")).expanduser()
 
 

@@ -1,6 +1,6 @@
 """How many findings are right when a person reads the code: `python -m tests.benchmarks.precision`.
 
-fixtures/labels/precision.tsv holds what was read: a verdict on a finding and one reason. The sample is the findings at
+corpus/labels/precision.tsv holds what was read: a verdict on a finding and one reason. The sample is the findings at
 warning or above of six packages whose digests are lowest, so that a finding keeps its place in the order while others
 come and go, and what was read once need not be read again. `--draw` prints the sample with what is known of it, and
 `--seed` takes another: what is mended after a sample was read is judged by the next.
@@ -14,13 +14,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.benchmarks.packages import FLA, FLAG_GEMS, LIGER, ROOT, SGLANG, Package, check
+from tests.benchmarks.packages import CORPUS, FLA, FLAG_GEMS, LIGER, SGLANG, Package, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGES = (LIGER, FLA, FLAG_GEMS, SGLANG, Package("unsloth", "2026.10.9"), Package("vllm", "0.33.0"))
-LABELS = ROOT / "fixtures" / "labels" / "precision.tsv"
+LABELS = CORPUS / "labels" / "precision.tsv"
 DRAWN = 100
 LEAST_RIGHT = 90
 SEED = "all rules, third reading"

@@ -1,6 +1,6 @@
 """The one number that decides features, hints and severities of the static side: found - 5 x false - lines / 100.
 
-It is taken over all truths and labels of the libraries at hand, but those of fixtures/truth/sweep_frozen.txt.
+It is taken over all truths and labels of the libraries at hand, but those of corpus/truth/sweep_frozen.txt.
 
 - **found** are constexprs and autotune keys that vary per call and are reported at warning or above.
 - **false** are fixed constexprs, fixed keys, and findings labelled false, that are reported at warning or above. Of
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.benchmarks.dry_comparison import Share
-from tests.benchmarks.packages import ROOT
+from tests.benchmarks.packages import CORPUS, ROOT
 from tests.benchmarks.seen_values import PACKAGES, TRUTH, library_names, read_truth
 from triton_doctor.finding import Finding, Severity, split_cell
 from triton_doctor.scan_caches import emptying_scan_caches
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 STATIC = ROOT / "triton_doctor" / "static"
-LABELS = ROOT / "fixtures" / "labels"
+LABELS = CORPUS / "labels"
 FROZEN = TRUTH / "sweep_frozen.txt"
 CODES = frozenset(code for code in all_rules() if code.startswith(("TRD2", "TRD3")))
 # Each false alarm counts as much as this many found.

@@ -1,4 +1,4 @@
-"""Truths of fixtures/truth as values: how each constexpr and each autotune key of a library was seen to vary.
+"""Truths of corpus/truth as values: how each constexpr and each autotune key of a library was seen to vary.
 
 The first packages have their truth by kernel, all else by operator. A parameter varies as it does in the operator where
 it varies most: two operators that differ in a flag do not make the flag vary.
@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.benchmarks.packages import FLAG_GEMS, LIGER, ROOT, Package, fetch
+from tests.benchmarks.packages import CORPUS, FLAG_GEMS, LIGER, Package, fetch
 from tests.benchmarks.truths import variation
 from tests.gpu.observe_operators import find_source
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # path, kernel, parameter
 Key: TypeAlias = tuple[str, str, str]
 
-TRUTH = ROOT / "fixtures" / "truth"
+TRUTH = CORPUS / "truth"
 # Nobody had read the values of these before they were first judged: fixtures/recordings/README.md has what came of it.
 LATER_PACKAGES = (
     Package("adasplash", "0.2.2"),
@@ -60,12 +60,12 @@ class Truth:
 
 
 def library_names(folder: str) -> list[str]:
-    """The libraries with a truth in a folder of fixtures/truth, by the names of their drivers."""
+    """The libraries with a truth in a folder of corpus/truth, by the names of their drivers."""
     return sorted(path.stem for path in (TRUTH / folder).glob("*.json"))
 
 
 def read_truth(library: str, folder: str = "repositories") -> Truth:
-    """The truth of a package, or of a library with a driver, in a folder of fixtures/truth.
+    """The truth of a package, or of a library with a driver, in a folder of corpus/truth.
 
     Raises SystemExit where a repository is not in the cache folder.
     """
@@ -98,7 +98,7 @@ def _read_package(package: Package) -> Truth:
 
 
 def _read_operators(library: str, folder: str) -> Truth:
-    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    driver = importlib.import_module(f"fixtures.corpus.drivers.{library}")
     checkout = find_source(driver)
     operators = _read_json(TRUTH / folder / f"{library}.json")["operators"].values()
     constexprs = ((name, kernel["constexpr"]) for one in operators for name, kernel in one["kernels"].items())

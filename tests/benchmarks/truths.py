@@ -25,7 +25,7 @@ FEWEST_PER_CALL = 5
 
 
 def variation(values: Iterable[str]) -> str:
-    """fixed, few or per_call, as fixtures/truth defines them: five or more that are not all powers of two vary."""
+    """fixed, few or per_call, as corpus/truth defines them: five or more that are not all powers of two vary."""
     distinct = set(values)
     if len(distinct) == 1:
         return "fixed"

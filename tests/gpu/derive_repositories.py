@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def derive(library: str, observed: dict[str, Any], gpu: str | None) -> dict[str, Any]:
     """The truth of one library."""
-    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    driver = importlib.import_module(f"fixtures.corpus.drivers.{library}")
     ran = {operator: one for operator, one in observed.items() if one.get("shapes", 0) > len(one.get("failures", {}))}
     errors = {
         operator: one.get("ended") or next(iter(one["failures"].values()))

@@ -1,6 +1,6 @@
 """Recordings to a truth: `python -m tests.gpu.derive_truth RECORDINGS NAME VERSION ABOUT`.
 
-It writes fixtures/truth/NAME-VERSION.json. RECORDINGS is the folder of a library that record_operators wrote; ABOUT
+It writes corpus/truth/NAME-VERSION.json. RECORDINGS is the folder of a library that record_operators wrote; ABOUT
 says in a sentence what was called. A kernel is named by its module, whose file is that of the unpacked package.
 """
 
@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.packages import ROOT
+from tests.benchmarks.packages import CORPUS
 from tests.benchmarks.truths import values_seen, variation
 from triton_doctor import Recording
 
@@ -55,7 +55,7 @@ def main() -> None:
         "triton": versions["triton"],
         "kernels": truth_of(recordings),
     }
-    path = ROOT / "fixtures" / "truth" / f"{name}-{version}.json"
+    path = CORPUS / "truth" / f"{name}-{version}.json"
     path.write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
     seen = Counter(one["seen"] for kernel in truth["kernels"].values() for one in kernel["constexpr"].values())
     print(f"{name} {version}: {len(truth['kernels'])} kernels, {dict(seen)}")

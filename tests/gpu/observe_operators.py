@@ -1,6 +1,6 @@
 """Observe libraries' operators on a GPU: `python -m tests.gpu.observe_operators OUT LIBRARY...`.
 
-tests/gpu/operators has the libraries. OUT/LIBRARY.json has, for each operator, how many shapes it ran at, its kernels'
+corpus/drivers has the libraries. OUT/LIBRARY.json has, for each operator, how many shapes it ran at, its kernels'
 variants and the values of their constexprs. Each operator runs in a process of its own, so that one that fails or takes
 too long costs only itself. tests/benchmarks/dry.py observes the same operators without a GPU.
 """
@@ -38,7 +38,7 @@ CONFIGS_KEPT = 2
 
 def import_driver(library: str) -> ModuleType:
     """Import the operators of `library`, and make the library importable. Once in a process."""
-    driver = importlib.import_module(f"tests.gpu.operators.{library}")
+    driver = importlib.import_module(f"fixtures.corpus.drivers.{library}")
     if hasattr(driver, "REPOSITORY") or hasattr(driver, "PACKAGE"):
         checkout = find_source(driver)
         sys.path[:0] = [str(checkout / folder) for folder in getattr(driver, "FOLDERS", (".",))]
@@ -62,7 +62,7 @@ def find_source(driver: ModuleType) -> Path:
 
 def shapes_of(driver: ModuleType, operator: str) -> tuple[tuple[int, int], ...]:
     """The batches and lengths at which `operator` is called."""
-    tensors = importlib.import_module("tests.gpu.operators.tensors")
+    tensors = importlib.import_module("fixtures.corpus.drivers.tensors")
     shapes: tuple[tuple[int, int], ...] = getattr(driver, "SHAPES", tensors.ANY)
     return getattr(driver, "SHAPES_OF", {}).get(operator, shapes)
 
@@ -204,7 +204,7 @@ def main() -> None:
         going = {
             library: {
                 operator: pool.submit(observe_what_runs, library, operator, chosen.out, chosen.seconds)
-                for operator in importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+                for operator in importlib.import_module(f"fixtures.corpus.drivers.{library}").OPERATORS
             }
             for library in chosen.libraries
         }

@@ -1,6 +1,6 @@
 """Record libraries' operators, each in a process of its own: `python -m tests.gpu.record_operators OUT LIBRARY...`.
 
-tests/gpu/operators has the libraries. OUT/LIBRARY/OPERATOR.jsonl is the recording of one. An operator that fails or
+corpus/drivers has the libraries. OUT/LIBRARY/OPERATOR.jsonl is the recording of one. An operator that fails or
 takes too long costs only itself. Tuning is cut to one config; an operator of which no shape ran is tried with four.
 """
 
@@ -88,10 +88,10 @@ def record_one(out: Path, library: str, operator: str, configs_kept: int) -> int
     from triton_doctor import record
 
     tune(configs_kept)
-    module = importlib.import_module(f"tests.gpu.operators.{library}")
+    module = importlib.import_module(f"fixtures.corpus.drivers.{library}")
     skip_initializers(getattr(module, "BARE", ()))
     stand_in(getattr(module, "UNUSED", ()))
-    tensors = importlib.import_module("tests.gpu.operators.tensors")
+    tensors = importlib.import_module("fixtures.corpus.drivers.tensors")
     shapes = getattr(module, "SHAPES_OF", {}).get(operator, getattr(module, "SHAPES", tensors.ANY))
     done, failed = 0, ""
     with record(out / library / f"{operator}.jsonl") as recording:
@@ -141,7 +141,7 @@ def main() -> None:
         going = [
             pool.submit(run_one, chosen.out, library, operator, chosen.seconds)
             for library in chosen.libraries
-            for operator in importlib.import_module(f"tests.gpu.operators.{library}").OPERATORS
+            for operator in importlib.import_module(f"fixtures.corpus.drivers.{library}").OPERATORS
         ]
         for one in going:
             print(one.result(), flush=True)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.benchmarks.dry_comparison import compare_package
-from tests.benchmarks.packages import LIGER, ROOT, fetch
+from tests.benchmarks.packages import CORPUS, LIGER, ROOT, fetch
 from tests.tritons import skip_without
 
 PROGRAM = """
@@ -43,7 +43,7 @@ def observed():
 @pytest.mark.long
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_operator_has_the_variants_and_the_values_that_a_gpu_saw(observed, operator):
-    truth = json.loads((ROOT / "fixtures" / "truth" / f"{LIGER.name}-{LIGER.version}.json").read_text())["kernels"]
+    truth = json.loads((CORPUS / "truth" / f"{LIGER.name}-{LIGER.version}.json").read_text())["kernels"]
     kernels = {name: truth[name] for name in observed[operator]["kernels"]}
 
     comparison = compare_package("liger", kernels, {operator: observed[operator]}, one_process=True)

@@ -13,7 +13,7 @@ from triton_doctor.static.python.function_body import DECLARED, calls_subscript,
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_module
 
-FOLDERS = ("kernels", "seeds", "truth", "projects", "environments")
+FOLDERS = ("kernels", "seeds", "projects", "environments")
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 PATHS = sorted(path for folder in FOLDERS for path in (FIXTURES / folder).rglob("*.py"))
 SPELLINGS = {
