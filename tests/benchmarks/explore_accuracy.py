@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tests.benchmarks.explore import DEVELOPED, find, locate
 from tests.benchmarks.packages import CACHE, CORPUS
+from triton_doctor.explore.entries import find_entries
 from triton_doctor.explore.findings import Findings
 from triton_doctor.explore.model import EntryOutcome
 from triton_doctor.explore.run import SweepRequest, sweep_project
+from triton_doctor.settings import load_settings
+from triton_doctor.static.sources.workspace import find_workspace
 
 if TYPE_CHECKING:
     from triton_doctor.explore.entries import Found
@@ -32,8 +34,32 @@ if TYPE_CHECKING:
 
 TRUTHS = CORPUS / "truth"
 KEPT = CACHE / "explore"
+DEVELOPED = (
+    "trinix monotone_kvm lightning_attn adasplash hira equitriton flash_bla mamba3_fused momoe universal_attention "
+    "flash_snn double_attention fasten gr_ml_infra tpa"
+).split()
 Key = tuple[str, str, str, str]
 """The last part of a kernel's module, its name, the kind of the part and the name of that."""
+
+
+def locate(library: str) -> Path:
+    """Return the folder of a library in the cache folder."""
+    if Path(library).is_dir():
+        return Path(library).resolve()
+    source = (CORPUS / "drivers" / f"{library}.py").read_text(encoding="utf-8")
+    repository = next((line.split('"')[1] for line in source.splitlines() if line.startswith("REPOSITORY = ")), "")
+    if repository:
+        return CACHE / "checkouts" / repository.rpartition("/")[2]
+    stem = library.replace("_", "-")
+    found = sorted((CACHE / "packages").glob(f"{stem}-[0-9]*"))
+    if not found:
+        raise SystemExit(f"{library} is not in {CACHE}")
+    return found[-1]
+
+
+def find(folder: Path) -> Found:
+    """Return the entries of the project in `folder`."""
+    return find_entries(find_workspace([folder], load_settings(folder), cwd=folder))
 
 
 def variation(values: set[str]) -> str:

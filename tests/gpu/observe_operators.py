@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -17,15 +18,14 @@ import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tests.benchmarks.packages import CACHE, fetch
-from tests.gpu.record_operators import skip_initializers, stand_in, tensors_to_differentiate, tune
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
     from contextlib import AbstractContextManager
-    from types import ModuleType
 
     from triton_doctor import Recording
 
@@ -34,6 +34,63 @@ Observed: TypeAlias = dict[str, Any]
 
 # The fewest with which a kernel is tuned: one config leaves no key.
 CONFIGS_KEPT = 2
+
+
+def skip_initializers(packages: tuple[str, ...]) -> None:
+    """From here on `packages` are importable though what they do when imported needs more than is here."""
+    for name in packages:
+        spec = importlib.util.find_spec(name) if "." not in name else None
+        parent, _, last = name.rpartition(".")
+        found = [str(Path(path) / last) for path in sys.modules[parent].__path__] if parent else None
+        made = ModuleType(name)
+        made.__path__ = found or list(spec.submodule_search_locations)
+        sys.modules[name] = made
+
+
+def stand_in(packages: tuple[str, ...]) -> None:
+    """From here on `packages` are importable with any name in them, where they are not here: no kernel needs them."""
+    for name in packages:
+        if importlib.util.find_spec(name) is None:
+            made = ModuleType(name)
+            made.__path__ = []
+            made.__getattr__ = _make_class
+            sys.modules[name] = made
+            parent, _, last = name.rpartition(".")
+            if parent:
+                setattr(sys.modules[parent], last, made)
+
+
+def _make_class(name: str) -> type:
+    """A class for a name in a module that stands in; such a module has no file and no documentation."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {"__new__": _as_it_is, "__class_getitem__": classmethod(lambda cls, _: cls)})
+
+
+def _as_it_is(cls: type, *given: object, **named: object) -> object:
+    """What a decorator makes of a class that nothing is done to."""
+    return given[0] if given else lambda made: made
+
+
+def tune(configs_kept: int) -> None:
+    """From here on `@triton.autotune` keeps the first configs of each kernel."""
+    import triton
+
+    original = triton.autotune
+
+    def cut(configs: list[triton.Config], *rest: object, **named: object) -> object:
+        return original(configs[:configs_kept], *rest, **named)
+
+    triton.autotune = cut
+
+
+def tensors_to_differentiate(result: object) -> Iterator[object]:
+    """What of an operator's result wants a gradient: the first that does."""
+    import torch
+
+    many = result if isinstance(result, tuple | list) else (result,)
+    wanted = [x for x in many if isinstance(x, torch.Tensor) and x.requires_grad and x.is_floating_point()]
+    yield from wanted[:1]
 
 
 def import_driver(library: str) -> ModuleType:
