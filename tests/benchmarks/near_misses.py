@@ -1,7 +1,6 @@
 """Places of real code that come near a rule, and stay silent: `python -m tests.benchmarks.near_misses [RULE...]`.
 
 near_misses.tsv holds what was read: a place, the rule that it comes near, and why nothing is to be said there.
-`tests.benchmarks.candidates` lists places to read.
 """
 
 from __future__ import annotations

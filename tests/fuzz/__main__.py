@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.fuzz.driver import Course, run
 from tests.fuzz.sources import fixtures, packages
 
-KINDS = ("python", "settings", "edits", "fixes", "mentions", "recordings", "editor")
+KINDS = ("python", "settings", "fixes", "mentions", "recordings")
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from tests.fuzz.sources import fixtures
 
 @pytest.mark.parametrize(
     ("kind", "count"),
-    [("python", 80), ("settings", 120), ("edits", 4), ("fixes", 15), ("mentions", 40), ("recordings", 40)],
+    [("python", 80), ("settings", 120), ("fixes", 15), ("mentions", 40), ("recordings", 40)],
 )
 def test_damaged_input_neither_crashes_nor_hangs_nor_differs(kind: str, count: int) -> None:
     make = importlib.import_module(f"tests.fuzz.{kind}").make_trial
