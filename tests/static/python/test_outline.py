@@ -33,9 +33,8 @@ def told(module: Module) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.long
 def test_files_of_the_standard_library_read_alike() -> None:
-    files = sorted(LIBRARY.glob("*.py"))
+    files = sorted(LIBRARY.glob("*.py"))[::3]
     differing = []
     for file in files:
         text = file.read_bytes()
@@ -43,7 +42,7 @@ def test_files_of_the_standard_library_read_alike() -> None:
         if told(consulted) != told(read_module(file.name, text)) or consulted.unread:
             differing.append(file.name)
 
-    assert len(files) > 100
+    assert len(files) > 50
     assert differing == []
 
 
