@@ -1,29 +1,23 @@
-"""Run programs with `triton-doctor run` on a GPU, and without: `python tests/gpu/run_all.py OUT [SUITE]`.
+"""Run programs with `triton-doctor run` on a GPU, and without: `python tests/gpu/run_all.py OUT`.
 
-Keeps each report and recording in OUT, cut of the machine's paths, and prints what they add up to. SUITE is a folder
-of a library's own tests. Needs a GPU, torch, triton and Liger.
+Keeps each report and recording in OUT, cut of the machine's paths, and prints what they add up to. Needs a GPU, torch,
+triton and Liger.
 """
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import median
 
 REPOSITORY = Path(__file__).parents[2]
 SEEDS = sorted((REPOSITORY / "fixtures" / "seeds").glob("*.py"))
 PROGRAMS = Path(__file__).parent / "programs"
 OUT = Path(sys.argv[1]).resolve()
 LIMIT_S = 110
-REPEATS = 5
 DOCTOR = (sys.executable, "-m", "triton_doctor", "run")
-# What the console script holds.
-SCRIPT = (sys.executable, "-c", "import sys; from triton_doctor.__main__ import main; sys.exit(main())", "run")
 
 
 def start(name, *command, cache, cwd=REPOSITORY):
@@ -102,59 +96,7 @@ def workloads():
     sums("two_ranks", took[0])
 
 
-def outcomes(name):
-    """Test to outcome: its children's tags, none for passed."""
-    tree = ET.parse(OUT / f"{name}.xml")
-    return {
-        f"{case.get('classname')}::{case.get('name')}": sorted(child.tag for child in case if child.tag != "properties")
-        for case in tree.iter("testcase")
-    }
-
-
-def suite(folder, tests):
-    """The library's own tests, without and with, in turn; the first fills the cache of kernels and is not compared."""
-    walls = {"plain": [], "run": []}
-    cpus = {"plain": [], "run": []}
-    for number in range(2 * REPEATS + 1):
-        how = "run" if number and number % 2 == 0 else "plain"
-        name = f"suite_{how}_{number}"
-        pytest = ("-m", "pytest", "-c", os.devnull, "--rootdir", ".", "-q", "-p", "no:cacheprovider")
-        command = (*pytest, f"--junitxml={OUT / name}.xml", *tests)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if how == "plain":
-            took, status = start(name, sys.executable, *command, cache="suite", cwd=folder)
-        else:
-            took, status = watched(name, *command, cache="suite", cwd=folder)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        same = outcomes(name) == outcomes("suite_plain_0")
-        last = (OUT / f"{name}.out").read_text().strip().splitlines()[-1:]
-        print(f"{name}: exit {status}, {took:.1f} s, CPU {cpu:.1f} s, {last}, same: {same}", flush=True)
-        if number:
-            walls[how].append(took)
-            cpus[how].append(cpu)
-    for what, seconds in (("wall", walls), ("CPU", cpus)):
-        for summary in (min, median):
-            ratio = summary(seconds["run"]) / summary(seconds["plain"])
-            print(f"suite: {ratio:.4f} times the {what} time with run, by {summary.__name__}")
-
-
-def startup():
-    for what, code in (
-        ("no triton", "pass"),
-        ("triton", "import triton"),
-        ("torch and triton", "import torch, triton"),
-    ):
-        plain = min(start("startup", sys.executable, "-c", code, cache="startup")[0] for _ in range(5))
-        run = min(start("startup", *SCRIPT, "-c", code, cache="startup")[0] for _ in range(5))
-        print(f"start, {what}: {plain:.3f} s without, {run:.3f} s with, {run - plain:+.3f} s", flush=True)
-
-
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
-    startup()
-    if len(sys.argv) > 2:
-        suite(Path(sys.argv[2]).resolve(), sys.argv[3:])
-    else:
-        seeds()
-        workloads()
+    seeds()
+    workloads()
