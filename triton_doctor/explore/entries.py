@@ -264,8 +264,6 @@ class _EntryFinder:
             or (function.class_name is None and _SCRIPT.search(function.name))
         ):
             self._leave_out(place, "only tests, measures or is a script")
-        elif not self._graph.performs(place):
-            self._leave_out(place, "makes, returns or installs what launches, and calls nothing of it")
         else:
             return True
         return False
