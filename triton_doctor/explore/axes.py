@@ -6,7 +6,8 @@ In: what was found in the source, and what the entries' calls showed. Out: an `A
    or that a call forced to be equal to one, is the model's; the other axes of a module's inputs are the data's.
 2. **Callers**: what an inner function takes is judged where its callers, which were swept too, make it.
 3. **Names and positions**, by the same table of hints as `check`: these never clear a finding.
-4. Otherwise the role is unknown, and the user is asked.
+4. **Tests**: a size of which the project's tests and examples give several is the data's.
+5. Otherwise the role is unknown, and the user is asked.
 """
 
 from __future__ import annotations
@@ -131,6 +132,8 @@ class Judgements:
                 why=f"is {shown}, an input beside sizes that the module fixes",
                 is_certain=True,
             )
+        if named.role == "unknown" and any(provenance == "test" for provenance, _ in axis.tied_to):
+            return AxisJudgement(role="data", provenance="test", why="has several sizes in the project's own tests")
         return named
 
     def _of_callers(self, entry: SweepEntry | None, place: Place) -> Iterator[AxisJudgement]:

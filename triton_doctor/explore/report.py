@@ -72,7 +72,6 @@ class Report:
                     "where": one.where,
                     "help": one.help,
                     "stand_ins": list(one.stand_ins),
-                    "refused": list(one.refused),
                     "cpu_s": round(one.cpu_s, 3),
                 }
                 for one in findings.outcomes
@@ -201,12 +200,9 @@ class _ReportText:
 
     def _surroundings(self) -> str:
         missing = sorted({name for one in self._findings.outcomes for name in one.stand_ins})
-        refused = sorted({what for one in self._findings.outcomes for what in one.refused})
         said = [f"Run dry; {self._isolation}." if self._isolation else "Run dry."]
         if missing:
             said.append(f"Missing, and stood in for: {', '.join(missing)}.")
-        if refused:
-            said.append(f"Refused: {', '.join(refused)}.")
         return " ".join(said)
 
     def _wrap(self, indent: str, text: str, further: str | None = None) -> Iterable[str]:

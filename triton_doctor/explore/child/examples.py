@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from triton_doctor.explore.child.state import Spec, State
+from triton_doctor.explore.child.state import Spec, State, Tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,9 @@ def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int)
             state.specs[path] = msgspec.structs.replace(spec, axes=(symbol,))
         else:
             state.specs[path] = spec
+        varied = {tie.symbol for tie in example.ties}
+        own = zip(state.specs[path].axes, spec.axes, strict=True)
+        state.ties += tuple(Tie(symbol=symbol, provenance="test", what="") for symbol, its in own if its in varied)
     return state
 
 
