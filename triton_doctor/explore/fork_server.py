@@ -274,7 +274,7 @@ class _Supervisor:
 
     @property
     def _root(self) -> int:
-        """The process that inherits what the child's descendants leave: the first of their namespace, else this one."""
+        """Return the process that inherits the child's descendants: the first of their namespace, else this one."""
         return self._child if self._walls.namespaces else os.getpid()
 
     def _read(self, output: int) -> bool:

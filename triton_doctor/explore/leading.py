@@ -99,13 +99,13 @@ class LaunchGraph:
         """Return the places that the code at `place` uses by name."""
         if place not in self._uses:
             self._uses[place] = frozenset()  # for what uses itself
-            self._uses[place] = frozenset(one for one in self._read_uses(place) if one[0] in self.modules)
+            self._uses[place] = frozenset(use for use in self._read_uses(place) if use[0] in self.modules)
         return self._uses[place]
 
     def kernels(self, place: Place) -> tuple[Kernel, ...]:
         """Return the kernels that the code at `place` may launch, directly or through others, each once."""
         places = self.closure(place)
-        found = {kernel.key: kernel for one in places for kernel in self.launches.get(one, ())}
+        found = {kernel.key: kernel for item in places for kernel in self.launches.get(item, ())}
         return tuple(found[key] for key in sorted(found))
 
     def closure(self, place: Place) -> set[Place]:
@@ -127,7 +127,7 @@ class LaunchGraph:
             of: everything
             for of in self.bases
             if wanted
-            <= (everything := set[str]().union(*(self._names_of_members.get(one, ()) for one in self.ancestry(of))))
+            <= (everything := set[str]().union(*(self._names_of_members.get(item, ()) for item in self.ancestry(of))))
         }
         return sorted(having, key=lambda of: (len(having[of]), of))
 
@@ -146,9 +146,9 @@ class LaunchGraph:
         """Yield the values, calls and results in the code at `place`, each with the function that contains it."""
         for function in self._inner.get(place, ()):
             for bindings in function.bindings.values():
-                yield from ((function, one.value) for one in bindings)
-            yield from ((function, one.value) for one in function.stored)
-            yield from ((function, one.value) for one in function.returns)
+                yield from ((function, binding.value) for binding in bindings)
+            yield from ((function, item.value) for item in function.stored)
+            yield from ((function, each.value) for each in function.returns)
             yield from ((function, site.call) for site in function.calls)
 
     def _add(self, path: str, module: Module) -> None:
@@ -206,11 +206,15 @@ class LaunchGraph:
         leading, pending = set(self.launches), list(self.launches)
         while pending:
             place = pending.pop()
-            new = [one for one in self._candidates(place) if one not in leading and place in self.uses(one)]
+            new = [
+                candidate
+                for candidate in self._candidates(place)
+                if candidate not in leading and place in self.uses(candidate)
+            ]
             owner = self._owner(place)
             if owner is not None and owner not in leading:
                 new.append(owner)
-            new += [one for one in self._derived.get(place, ()) if one not in leading]
+            new += [item for item in self._derived.get(place, ()) if item not in leading]
             leading.update(new)
             pending += new
         return frozenset(leading)
@@ -232,7 +236,7 @@ class LaunchGraph:
             return found
         family = {*self.ancestry(owner), *self._derived.get(owner, ())}
         near = self._holding.get(owner[1].rpartition(".")[2], set())
-        return {one for one in found if one in near or self._owner(one) in family}
+        return {item for item in found if item in near or self._owner(item) in family}
 
     def _read_uses(self, place: Place) -> Iterator[Place]:
         path, qualname = place

@@ -63,7 +63,7 @@ class SweepEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`module:name`, one word an entry."""
+        """Return `module:name`, one word an entry."""
         return f"{self.module}:{self.name}"
 
 

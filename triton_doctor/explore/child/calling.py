@@ -95,7 +95,7 @@ def execute(target: Target, state: State) -> Seen:
 
 
 def describe_error(error: BaseException) -> str:
-    """`ValueError: what it says`, on one line."""
+    """Return `ValueError: what it says`, on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_ERROR]
 
 

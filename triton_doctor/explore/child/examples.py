@@ -31,7 +31,7 @@ def states_from_examples(examples: str, first: State, guesser: Guesser) -> Itera
 
 
 def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int) -> State:
-    """The first guess with the ranks, dtypes, flags, choices and objects of an example."""
+    """Return the first guess with the ranks, dtypes, flags, choices and objects of an example."""
     state = first.copy(f"like example {number}")
     state.dtype = example.dtype
     for path, spec in example.specs.items():
@@ -54,7 +54,7 @@ def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int)
 
 
 def _as_recorded(first: State, example: State, number: int) -> State:
-    """The example, completed from the first guess, with one symbol for all axes of one size."""
+    """Return the example, completed from the first guess, with one symbol for all axes of one size."""
     state = example.copy(f"example {number}")
     by_size: dict[int, str] = {}
     for symbol in example.free:

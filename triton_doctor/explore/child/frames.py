@@ -55,25 +55,25 @@ class LiveFrame:
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Return the file."""
         return self.frame.f_code.co_filename
 
     @property
     def statements(self) -> list[ast.stmt]:
-        """The statements around the line, in the function, the outermost first."""
+        """Return the statements around the line, in the function, the outermost first."""
         found = statements_at(self.path, self.line)
         starts = [index for index, each in enumerate(found) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
         return found[starts[-1] + 1 if starts and starts[-1] + 1 < len(found) else 0 :]
 
     @property
     def statement(self) -> ast.AST:
-        """What runs at the line."""
+        """Return what runs at the line."""
         statements = self.statements
         return header_of(statements[-1]) if statements else ast.Pass()
 
     @property
     def function(self) -> ast.AST | None:
-        """The definition of the function of this frame."""
+        """Return the definition of the function of this frame."""
         return function_of_code(self.frame.f_code)
 
     def evaluate(self, node: ast.AST) -> Any:
@@ -176,7 +176,7 @@ class Tracker:
         return None if passed is None else self.path_of(passed, frame.caller, depth + 1)
 
     def _path_of_rest(self, name: str, index: int, frame: LiveFrame, depth: int) -> str | None:
-        """`args[1]` of a wrapper that takes `*args`."""
+        """Follow `args[1]` of a wrapper that takes `*args`."""
         code = frame.frame.f_code
         first = code.co_argcount + code.co_kwonlyargcount
         if not code.co_flags & inspect.CO_VARARGS or code.co_varnames[first] != name or frame.caller is None:
@@ -212,7 +212,7 @@ class Tracker:
         return self._path_of_parameter(holder, name, depth + 1)
 
     def _path_of_parameter(self, holder: Any, parameter: str, depth: int) -> str | None:
-        """The argument that was given to the parameter of the constructor that made `holder`."""
+        """Return the argument that was given to the parameter of the constructor that made `holder`."""
         state, instance = self._built.state, self._built.instance
         if parameter not in class_parameters(type(holder)) or depth > DEEPEST:
             return None
@@ -238,7 +238,7 @@ def _mentions(node: ast.AST, name: str) -> bool:
 
 
 def _names_in(node: ast.AST) -> Iterator[str]:
-    """The names, `self.name` too, of which an expression is made."""
+    """Yield the names, `self.name` too, of which an expression is made."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and each.id != "self":
             yield each.id
@@ -247,7 +247,7 @@ def _names_in(node: ast.AST) -> Iterator[str]:
 
 
 def _argument_for(name: str, frame: LiveFrame) -> ast.expr | None:
-    """What the caller of `frame` passes for the parameter `name`."""
+    """Return what the caller of `frame` passes for the parameter `name`."""
     code, caller = frame.frame.f_code, frame.caller
     names = list(code.co_varnames[: code.co_argcount])
     is_bound = bool(names) and names[0] in ("self", "cls", "ctx")
@@ -259,7 +259,7 @@ def _argument_for(name: str, frame: LiveFrame) -> ast.expr | None:
 
 
 def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
-    """The expression that `call` passes to the parameter `name` of those in order."""
+    """Return the expression that `call` passes to the parameter `name` of those in order."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
@@ -275,7 +275,7 @@ def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
 
 
 def _calls_to(frame: LiveFrame) -> list[ast.Call]:
-    """The calls in the caller's statement that `frame` may be in."""
+    """Return the calls in the caller's statement that `frame` may be in."""
     caller = frame.caller
     if caller is None:
         return []
@@ -285,7 +285,7 @@ def _calls_to(frame: LiveFrame) -> list[ast.Call]:
 
 
 def _calls_code(function: Any, code: Any) -> bool:
-    """Whether calling `function` runs `code`."""
+    """Return whether calling `function` runs `code`."""
     if isinstance(function, torch.nn.Module):
         function = function.forward
     owner = getattr(function, "__self__", None)
@@ -297,14 +297,14 @@ def _calls_code(function: Any, code: Any) -> bool:
 
 
 def _calls_of(definition: ast.AST, name: str) -> Iterator[ast.Call]:
-    """The calls of `name` in a function."""
+    """Yield the calls of `name` in a function."""
     for node in ast.walk(definition):
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
             yield node
 
 
 def _holders_of(held: Any, instance: Any) -> Iterator[Any]:
-    """The objects below `instance` that have `held` as an attribute."""
+    """Yield the objects below `instance` that have `held` as an attribute."""
     if isinstance(instance, torch.nn.Module):
         for module in instance.modules():
             children = list(module.children())

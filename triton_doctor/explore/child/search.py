@@ -180,7 +180,7 @@ class CallSearch:
                 yield new, again
 
     def _other_ranks(self, state: State) -> Iterator[State]:
-        """The call with its tensors of the smallest rank at higher ones: the code may take any."""
+        """Yield the call with its tensors of the smallest rank at higher ones: the code may take any."""
         ranks = {len(spec.axes) for spec in state.specs.values() if spec.kind == "tensor"}
         if not ranks or max(ranks) > 3:
             return
