@@ -149,6 +149,8 @@ class _ReportText:
         formula = first.move.formula
         if part.judged.role == "unknown":
             text = f"{name} varies with {first.origin} (is it fixed?)"
+        elif formula in {axis.name for axis in first.axes}:
+            text = f"{name} = {first.origin}"
         elif formula:
             where = " and ".join(
                 f"{axis.name} = {spell_places(axis.places, first.call.arguments)}" for axis in first.axes
@@ -176,19 +178,14 @@ class _ReportText:
             error = f": {outcome.error.splitlines()[0]}" if outcome.error else ""
             where = f" ({outcome.where})" if outcome.where else ""
             yield from self._wrap("  ", f"{place}: {outcome.status}{error}{where}", "    ")
-            help_ = (
-                outcome.help or f"pass an example: --example {place}=tests/test_{entry.name.lower()}.py"
-                if entry
-                else ""
-            )
-            if help_:
-                yield from self._wrap("    ", help_, "    ")
+            yield from self._wrap("    ", outcome.help or f"pass a file that calls it: --example {place}=FILE", "    ")
         partial = [item for item in self._findings.outcomes if item.status == "partial"]
         if partial:
             yield from ("", f"Entries that launched and then raised ({len(partial)}): nothing after that was seen")
         for outcome in partial:
             error = (outcome.error.splitlines() or [""])[0]
-            yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}", "    ")
+            where = f" ({outcome.where})" if outcome.where else ""
+            yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}{where}", "    ")
 
     def _left_out(self) -> Iterator[str]:
         left = self._found.left_out

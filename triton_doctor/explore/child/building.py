@@ -157,13 +157,6 @@ class MadeConfig:
     def __getitem__(self, name: Any) -> Any:
         return getattr(self, str(name))
 
-    def __setitem__(self, name: Any, value: Any) -> None:
-        setattr(self, str(name), value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return `default`: what a dict need not have."""
-        return default
-
 
 class Origins(TorchFunctionMode):  # type: ignore[misc]
     """While entered, a tensor that is computed from another one of the same rank remembers that one's argument."""

@@ -19,6 +19,7 @@ import msgspec
 import torch
 
 from triton_doctor.explore.child import answer
+from triton_doctor.explore.child.calling import renew_threads
 from triton_doctor.explore.child.stand_ins import install
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOAT, Spec, State, Tie
 from triton_doctor.runtime.dry import dry_run
@@ -45,6 +46,7 @@ class SeedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def record_seeds(plan: SeedPlan) -> SeedRecord:
     """Run one file, and return the calls of entries that it made."""
+    renew_threads()
     install(plan.own_modules, lambda path: path.startswith(f"{plan.root}/"))
     recorder = Recorder(plan.root, plan.entries)
     signal.signal(signal.SIGPROF, _stop)

@@ -78,10 +78,6 @@ class Repair:
                 self._attribute(frame)
             case TypeError():
                 self._type(frame)
-            case KeyError():
-                self._key(frame)
-            case ZeroDivisionError():
-                self._zero(frame)
             case _:
                 pass
         self._conditions(frame)
@@ -154,13 +150,6 @@ class Repair:
                     value = frame.evaluate(subject)
                     if isinstance(value, torch.Tensor) and value.dim() < len(indices):
                         self._add_rank(subject, len(indices), frame)
-                case ast.Subscript(value=subject, slice=index) if (
-                    "list index" in self.text or "tuple index" in self.text
-                ):
-                    place = frame.evaluate(index)
-                    path = self.tracker.path_of(subject, frame)
-                    if path is not None and type(place) is int and place >= 0:
-                        self._lengthen(path, place + 1)
                 case _:
                     pass
         limits = re.search(r"expected to be in range of \[-(\d+), \d+\]", self.text)
@@ -182,11 +171,6 @@ class Repair:
         spec = self.state.specs.get(path or "")
         if spec is not None and isinstance(value, torch.Tensor):
             self.changes.set_rank(path, len(spec.axes) + needed - value.dim())
-
-    def _lengthen(self, path: str, items: int) -> None:
-        spec = self.state.specs.get(path)
-        if spec is not None and spec.kind == "list" and spec.axes:
-            self.changes.set_size(spec.axes[0], items)
 
     def _attribute(self, frame: LiveFrame) -> None:
         """Make a tensor of what has no `x.shape`, a config of what has no `cfg.heads`."""
@@ -218,11 +202,6 @@ class Repair:
     def _type(self, frame: LiveFrame) -> None:
         """Make an argument of another kind."""
         for node in ast.walk(frame.statement):
-            if isinstance(node, ast.BinOp):
-                for item, other in ((node.left, node.right), (node.right, node.left)):
-                    value = frame.evaluate(other)
-                    if frame.evaluate(item) is None and isinstance(value, torch.Tensor):
-                        self.changes.make_like(self.tracker.path_of(item, frame), value)
             if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
                 continue
             value, path = frame.evaluate(node), self.tracker.path_of(node, frame)
@@ -250,15 +229,6 @@ class Repair:
                 self.changes.make(path, "int", "tensor")
         self._arguments()
 
-    def _key(self, frame: LiveFrame) -> None:
-        """Choose a key that a table has."""
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.Subscript):
-                table = frame.evaluate(node.value)
-                if isinstance(table, dict):
-                    for key in list(table)[:6]:
-                        self.solver.set_value(node.slice, frame.evaluate(node.slice), key, frame)
-
     def _enum(self, frame: LiveFrame) -> None:
         """Choose a value of an enumeration, after `Kind(4)` where it has no 4."""
         if "is not a valid" not in self.text:
@@ -269,12 +239,6 @@ class Repair:
                 path = self.tracker.path_of(node.args[0], frame)
                 for member in getattr(cls, "__members__", {}).values():
                     self.changes.set_value(path, member.value)
-
-    def _zero(self, frame: LiveFrame) -> None:
-        """Enlarge sizes whose divisor came out as zero."""
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
-                self.solver.solve(ast.Compare(node.right, [ast.Gt()], [ast.Constant(value=0)]), True, frame)
 
     # What the message says
 

@@ -62,8 +62,6 @@ class Solver:
                     self.solve(ast.Compare(left, [operator], [other]), wanted, frame, depth + 1)
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 self._compare(left, operator, right, wanted, frame)
-            case ast.Call(func=ast.Name(id="all" | "any"), args=[ast.GeneratorExp() as generator]):
-                self._solve_each(generator, wanted, frame, depth)
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes]):
                 path = self.path_of(subject, frame)
                 if wanted:
@@ -100,15 +98,6 @@ class Solver:
         if wanted:
             self.changes.make(path, "tensor")
 
-    def _solve_each(self, generator: ast.GeneratorExp, wanted: bool, frame: LiveFrame, depth: int) -> None:
-        loop = generator.generators[0]
-        for item in _options(frame.evaluate(loop.iter)):
-            if not isinstance(loop.target, ast.Name):
-                return
-            inner = frame.within({**frame.names, loop.target.id: item})
-            if truth_of(inner.evaluate(generator.elt)) is not wanted:
-                self.solve(generator.elt, wanted, inner, depth + 1)
-
     def _solve_call(self, node: ast.Call, wanted: bool, frame: LiveFrame, depth: int) -> None:
         """Solve the test that decides what a function of the project returns."""
         inner = self._trace_return(node, frame)
@@ -137,9 +126,7 @@ class Solver:
             if event == "return":
                 traced = frame_at(running, self._is_inside)
                 if traced is not None:
-                    traced.caller = LiveFrame(
-                        frame=frame.frame, line=frame.line, caller=frame.caller, names=frame.names
-                    )
+                    traced.caller = frame
                     found.append(traced)
             return in_function
 
@@ -357,14 +344,6 @@ class Solver:
         """Change the parts of `a // b`, `a * b`, `max(a, b)`."""
         value = frame.evaluate(node)
         match node:
-            case ast.BinOp(op=ast.Mult(), left=one, right=other):
-                for part, factor in ((one, frame.evaluate(other)), (other, frame.evaluate(one))):
-                    if type(factor) is int and factor and wanted % factor == 0:
-                        self._set_part(part, wanted // factor, frame)
-            case ast.BinOp(op=ast.FloorDiv(), left=number, right=divisor):
-                by = frame.evaluate(divisor)
-                if type(by) is int:
-                    self._set_part(number, wanted * by, frame)
             case ast.Name() if frame.function is not None and value is not UNKNOWN:
                 for assigned in assigned_values(frame.function, node.id, frame.line)[:1]:
                     if not isinstance(assigned, ast.Name) and frame.evaluate(assigned) == value:
@@ -380,10 +359,6 @@ class Solver:
                     size = self.changes.state.size(symbol)
                     for changed in (size * 2, size // 2):
                         self.changes.set_size(symbol, max(1, changed))
-
-    def _set_part(self, node: ast.expr, value: int, frame: LiveFrame) -> None:
-        for symbol in self.changes.state.symbols_of(frame.evaluate(node)):
-            self.changes.set_size(symbol, value)
 
     def _equal_shapes(
         self, left: ast.expr, right: ast.expr, first: tuple[Any, ...], second: tuple[Any, ...], frame: LiveFrame
