@@ -41,7 +41,6 @@ PAIRS = (
     ),
 )
 TENSOR_METHODS = frozenset(dir(torch.Tensor)) - frozenset(dir(object))
-DTYPES_IN_MESSAGE = re.compile(r"dtype|scalar type|Half|BFloat16|tensors used as indices|Expected tensor for argument")
 
 
 def repair(target: Target, seen: Seen, guesser: Guesser) -> list[State]:
@@ -82,13 +81,8 @@ class Repair:
                 pass
         self._conditions(frame)
         self._unpack(frame)
-        self._enum(frame)
-        self._ranks_in_message(frame)
         self._view(frame)
-        self._dtypes(frame)
-        self._scalars(frame)
         self._numbers(frame)
-        self._data_dependent(frame)
         if len(self.changes.states) < FEW:
             self._other_kinds(frame)
         return self.changes.states
@@ -229,27 +223,7 @@ class Repair:
                 self.changes.make(path, "int", "tensor")
         self._arguments()
 
-    def _enum(self, frame: LiveFrame) -> None:
-        """Choose a value of an enumeration, after `Kind(4)` where it has no 4."""
-        if "is not a valid" not in self.text:
-            return
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.Call) and node.args:
-                cls = frame.evaluate(node.func)
-                path = self.tracker.path_of(node.args[0], frame)
-                for member in getattr(cls, "__members__", {}).values():
-                    self.changes.set_value(path, member.value)
-
     # What the message says
-
-    def _ranks_in_message(self, frame: LiveFrame) -> None:
-        ranks = re.findall(r"\b(\d)\s*-?(?:D\b|d\b|dim)|rank (\d)|[Ee]xpected (\d) dim", self.text)
-        if not ranks and "number of dimensions" not in self.text:
-            return
-        numbers = [int(next(filter(None, groups))) for groups in ranks][:2]
-        for node, _ in self._tensors_in(frame):
-            for rank in numbers:
-                self.changes.set_rank(self.tracker.path_of(node, frame), rank)
 
     def _view(self, frame: LiveFrame) -> None:
         """Fit the axes of x to `x.view(b, t, h, d)`, where its last axis is not h*d."""
@@ -295,25 +269,6 @@ class Repair:
             factors = (*factors, 4)
         for symbol in self.state.symbols_of(shape[0]):
             self.changes.set_product(symbol, factors)
-
-    def _dtypes(self, frame: LiveFrame) -> None:
-        if not DTYPES_IN_MESSAGE.search(self.text):
-            return
-        if re.search("indices|index|Long|Int", self.text):
-            for node, _ in self._tensors_in(frame):
-                path = self.tracker.path_of(node, frame)
-                if path in self.state.specs and path is not None and self.state.specs[path].dtype != "int64":
-                    self.changes.set_dtype(path, torch.int64)
-        self.changes.set_all_dtypes("bfloat16", "float16", "float32")
-
-    def _scalars(self, frame: LiveFrame) -> None:
-        """Replace a tensor that is asked for its only value."""
-        if not ("scalar" in self.text and "item" in self.text) and "Boolean value of Tensor" not in self.text:
-            return
-        for node, _ in self._tensors_in(frame):
-            path = self.tracker.path_of(node, frame)
-            self.changes.make(path, "bool" if "Boolean" in self.text else "int")
-            self.changes.set_rank(path, 0)
 
     def _numbers(self, frame: LiveFrame | None) -> None:
         """Tie two sizes in a message, or give the one what the other must be."""
@@ -383,12 +338,6 @@ class Repair:
             for path, spec in self.state.specs.items():
                 if spec.kind in (found.group(1), "none"):
                     self.changes.make(path, "tensor")
-
-    def _data_dependent(self, frame: LiveFrame) -> None:
-        """Reduce the largest sizes of a call that takes too long, or too much memory."""
-        if isinstance(self.error, MemoryError) or type(self.error).__name__ == "CallTooLongError":
-            for symbol in sorted(self.state.free, key=self.state.size)[-FEW:]:
-                self.changes.set_size(symbol, max(1, self.state.size(symbol) // 8))
 
     def _other_kinds(self, frame: LiveFrame) -> None:
         """Give the tensors of the failing line another rank; make a tensor of what is None."""
