@@ -160,8 +160,8 @@ def explore(library: str, pattern: str, *, is_traced: bool, has_details: bool) -
                     f"  {outcome.get('status', 'died'):8} {key} [{outcome.get('tries', 0)}] {outcome['error']} {where}"
                 )
         print(f"  not reached: {', '.join(sorted(launched - kernels))}")
-        for one in found.left_out:
-            print(f"  left out: {one.path}:{one.name} {one.reason}")
+        for left in found.left_out:
+            print(f"  left out: {left.path}:{left.name} {left.reason}")
     partial = sum(outcome.get("status") == "partial" for outcome in outcomes.values())
     print(
         f"{library:22} entries {len(reached)}/{len(outcomes)} ({partial} partial)  kernels {len(kernels & launched)}/"
