@@ -121,3 +121,18 @@ def test_name_of_a_length_is_data_and_of_heads_the_models_and_neither_is_certain
 
 def test_only_axis_of_a_tensor_counts_its_elements(tmp_path):
     assert judged(tmp_path, outcome("ops:flat", axis("x_0", ("x", 0))))["x_0"][0] == "data"
+
+
+def test_size_that_tests_vary_is_data_unless_something_else_decides(tmp_path):
+    varied = (("test", ""),)
+    found = judged(
+        tmp_path,
+        outcome(
+            "ops:attend", axis("mine", ("w_scale", None), tied=varied), axis("heads", ("num_heads", None), tied=varied)
+        ),
+        outcome("ops:Norm", axis("dim", ("init.dim", None), tied=varied)),
+    )
+
+    assert found["mine"] == ("data", "test", False)
+    assert found["heads"][0] == "model"
+    assert found["dim"] == ("model", "constructor", True)

@@ -81,28 +81,6 @@ def test_launch_is_reached_through(tmp_path, text, name):
     assert name in {entry.name for entry in find_in(tmp_path, {"ops.py": KERNEL + text}).entries}
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        pytest.param("\ndef choose(fast):\n    return scale if fast else None\n", "choose", id="returns it"),
-        pytest.param("\ndef patch(model):\n    model.forward = scale\n", "patch", id="stores it"),
-        pytest.param(
-            "\ndef bind(to, fn):\n    to.__dict__['forward'] = fn.__get__(to)\n\ndef patch(model):\n"
-            "    bind(model, scale)\n",
-            "patch",
-            id="passes it on to what stores it",
-        ),
-        pytest.param(FUNCTION + MODULE + "\ndef build(width):\n    return Block(width)\n", "build", id="constructs"),
-        pytest.param("\ndef make():\n    def run(x):\n        return scale(x)\n    return run\n", "make", id="closure"),
-    ],
-)
-def test_what_only_makes_or_keeps_a_function_is_no_entry(tmp_path, text, name):
-    found = find_in(tmp_path, {"ops.py": KERNEL + text})
-
-    assert name not in {entry.name for entry in found.entries}
-    assert reasons(found)[name] == "makes, returns or installs what launches, and calls nothing of it"
-
-
 def test_tests_and_benchmarks_are_no_entries_and_are_seeds(tmp_path):
     found = find_in(
         tmp_path,

@@ -120,6 +120,17 @@ def test_package_that_is_there_now_is_imported(project, tmp_path):
     assert done.reused == 1
 
 
+def test_entry_writes_to_its_working_directory_and_nothing_outside_changes(project):
+    writing = 'def other(x, mode):\n    open("log.txt", "w").close()\n    open("tests/log.txt", "w").close()\n'
+    (project / "other.py").write_text(OTHER.replace("def other(x, mode):\n", writing))
+    before = sorted(project.rglob("*"))
+
+    done = sweep(project)
+
+    assert [outcome.status for outcome in done.outcomes] == ["complete", "complete"]
+    assert sorted(project.rglob("*")) == before
+
+
 def test_interruption_keeps_what_is_done(project):
     def interrupt(_done, _reached):
         raise KeyboardInterrupt

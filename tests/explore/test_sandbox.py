@@ -203,7 +203,8 @@ def test_child_sees_a_home_of_its_own_and_no_secrets(call, project, monkeypatch)
     seen = value_of(call("tell"))
 
     assert seen["home"].startswith(f"{Path(seen['environment']['TMPDIR']).parent}/")
-    assert (seen["folder"], seen["path"]) == (project, project)
+    assert seen["folder"] == f"{Path(seen['environment']['TMPDIR']).parent}/work"
+    assert seen["path"] == project
     assert not set(seen["environment"]) & {"SSH_AUTH_SOCK", "PYTEST_CURRENT_TEST", "USER", "DISPLAY"}
 
 

@@ -6,7 +6,8 @@ In: what was found in the source, and what the entries' calls showed. Out: an `A
    or that a call forced to be equal to one, is the model's; the other axes of a module's inputs are the data's.
 2. **Callers**: what an inner function takes is judged where its callers, which were swept too, make it.
 3. **Names and positions**, by the same table of hints as `check`: these never clear a finding.
-4. Otherwise the role is unknown, and the user is asked.
+4. **Tests**: a size of which the project's tests and examples give several is the data's.
+5. Otherwise the role is unknown, and the user is asked.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Judgements:
         key = (entry, number, axis)
         if key not in self._known:
             self._known[key] = _UNKNOWN  # for functions that call each other
-            found = next((one for one in self._calls[entry][number].axes if one.name == axis), None)
+            found = next((own for own in self._calls[entry][number].axes if own.name == axis), None)
             if found is not None:
                 self._known[key] = self._judge(self._entries.get(entry), self._calls[entry][number], found)
         return self._known[key]
@@ -103,20 +104,20 @@ class Judgements:
 
     @cached_property
     def _checked(self) -> Mapping[tuple[str, int, str], tuple[Role, str]]:
-        """What `check` decides of each part of a key, by the kernel's file, its line and the name."""
+        """Return what `check` decides of each part of a key, by the kernel's file, its line and the name."""
         found: dict[tuple[str, int, str], tuple[Role, str]] = {}
         for parameter in parameters(self._found.graph.project):
             kernel, source = parameter.kernel, parameter.worst
             role = "unknown" if source is None or parameter.undecided is not None else _role_of(source.number)
             path = kernel.path.removeprefix(self._found.prefix)
-            found[path, kernel.line, parameter.param.name] = role, _said_by_hints(source.number, role) if source else ""
+            found[path, kernel.line, parameter.param.name] = role, _spell_hints(source.number, role) if source else ""
         return found
 
     def _judge(self, entry: SweepEntry | None, call: model.MadeUpCall, axis: Axis) -> AxisJudgement:
         of_model = _of_model(axis)
         if of_model is not None:
             return of_model
-        passed = _together([one for place in axis.places for one in self._of_callers(entry, place)])
+        passed = _together([caller for place in axis.places for caller in self._of_callers(entry, place)])
         named = self._by_names(entry, axis)
         is_public = entry is not None and entry.kind == "function" and not entry.is_private
         if is_public and passed.role == "model" and named.role == "data":
@@ -131,6 +132,8 @@ class Judgements:
                 why=f"is {shown}, an input beside sizes that the module fixes",
                 is_certain=True,
             )
+        if named.role == "unknown" and any(provenance == "test" for provenance, _ in axis.tied_to):
+            return AxisJudgement(role="data", provenance="test", why="has several sizes in the project's own tests")
         return named
 
     def _of_callers(self, entry: SweepEntry | None, place: Place) -> Iterator[AxisJudgement]:
@@ -196,13 +199,13 @@ class Judgements:
     def _is_flat(self, entry: SweepEntry | None, place: Place) -> bool:
         """Return whether the tensor at `place` has one axis in each call of the entry."""
         places = [
-            one
+            each
             for call in (self._calls.get(entry.key, ()) if entry is not None else ())
             for axis in call.axes
-            for one in axis.places
-            if one.argument == place.argument
+            for each in axis.places
+            if each.argument == place.argument
         ]
-        return all(one.axis == 0 for one in places)
+        return all(item.axis == 0 for item in places)
 
 
 @emptying_scan_caches()
@@ -252,11 +255,11 @@ def _together(judged: Iterable[AxisJudgement]) -> AxisJudgement:
     """Return the judgement of what follows several sizes: the data's if one is, the model's if all are."""
     every = list(judged)
     for role in ("data", "unknown", "model"):
-        of_role = [one for one in every if one.role == role]
+        of_role = [each for each in every if each.role == role]
         if of_role:
-            best = max(of_role, key=lambda one: one.is_certain)
-            if role == "model" and not all(one.is_certain for one in of_role):
-                best = next(one for one in of_role if not one.is_certain)
+            best = max(of_role, key=lambda item: item.is_certain)
+            if role == "model" and not all(each.is_certain for each in of_role):
+                best = next(each for each in of_role if not each.is_certain)
             return best
     return _UNKNOWN
 
@@ -276,13 +279,13 @@ def _rests_on_name(number: AbstractNumber) -> bool:
 
 
 def _why(number: AbstractNumber, role: Role, place: Place) -> str:
-    return f"is {spell_places((place,))}: {_said_by_hints(number, role)}"
+    return f"is {spell_places((place,))}: {_spell_hints(number, role)}"
 
 
-def _said_by_hints(number: AbstractNumber, role: Role) -> str:
+def _spell_hints(number: AbstractNumber, role: Role) -> str:
     """Return what the strongest hint toward `role` says."""
     side = Toward.DATA if role == "data" else Toward.MODEL
-    hints = [one.hint for one in number.hints if one.hint.toward is side]
+    hints = [item.hint for item in number.hints if item.hint.toward is side]
     best = max(hints, key=lambda hint: (hint.weight, hint.name), default=None)
     return best.says if best is not None else f"it follows {_SIDES[role]}"
 
@@ -311,7 +314,7 @@ def spell_places(places: Sequence[Place], arguments: Mapping[str, str] | None = 
 
     `arguments` are the texts of the call.
     """
-    place = min(places, key=lambda one: one.axis is None)
+    place = min(places, key=lambda each: each.axis is None)
     shown = place.argument.removeprefix("init.")
     owner, _, last = shown.rpartition(".")
     item = f"an item of `{owner}`" if last.isdigit() else f"`{shown}`"

@@ -58,7 +58,7 @@ class ChildResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def problem(self) -> str:
-        """Why there is no final answer; empty where there is."""
+        """Return why there is no final answer; empty where there is."""
         if self.answer is not None and self.answer.is_final:
             return ""
         return (self.answer.error if self.answer is not None else "") or self.reply.reason or "it gave no answer"
@@ -68,7 +68,7 @@ class ForkServer:
     """A process that forks a confined child for each call. `walls` says how they are confined."""
 
     def __init__(self, *, means: tuple[Means, ...] = ALL_MEANS, preload: tuple[str, ...] = (), jobs: int = 1) -> None:
-        """`jobs` calls will be made at a time: they share the memory. Without `means` there is no sandbox."""
+        """Plan for `jobs` calls at a time, which share the memory; without `means` there is no sandbox."""
         self.walls = Walls()
         self.jobs = jobs
         self._means, self._preload = means, preload

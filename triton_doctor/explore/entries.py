@@ -50,7 +50,7 @@ class LaunchedKernel:
 
     @property
     def key(self) -> str:
-        """What `SweepEntry.kernels` holds of it."""
+        """Return what `SweepEntry.kernels` holds of it."""
         return f"{self.path}:{self.name}"
 
 
@@ -127,14 +127,16 @@ def _root_of(workspace: Workspace) -> tuple[Path, tuple[str, ...]]:
         if not (root / "__init__.py").exists():
             return root, ("",)
     base = workspace.base
-    return base, tuple(one.relative_to(base).as_posix() for one in workspace.projects if one.is_relative_to(base))
+    return base, tuple(
+        project.relative_to(base).as_posix() for project in workspace.projects if project.is_relative_to(base)
+    )
 
 
 class _EntryFinder:
     """Finds the entries of one project."""
 
     def __init__(self, project: Project, reported: Collection[str] | None, prefix: str, names: Sequence[str]) -> None:
-        """`prefix` is what paths begin with in the project that they do not in the result."""
+        """Read a project whose paths begin with `prefix`, which they do not in the result."""
         self._project = project
         self._prefix = prefix
         self._names = frozenset(names)
@@ -169,13 +171,13 @@ class _EntryFinder:
                 )
                 for place, kind in kinds.items()
             ),
-            key=lambda one: (one.is_private, _ORDER.index(one.kind), one.path, one.line),
+            key=lambda each: (each.is_private, _ORDER.index(each.kind), each.path, each.line),
         )
         roots = Counter(self._roots.of(place[0]) for place in kinds)
         return Found(
             root=root,
             copied=copied,
-            import_roots=tuple(self._own(one) for one, _ in roots.most_common()),
+            import_roots=tuple(self._own(item) for item, _ in roots.most_common()),
             entries=tuple(entries),
             launched=tuple(self._launched()),
             leading_names=tuple(sorted({place[1].rpartition(".")[2] for place in self._graph.leading} - _GENERAL)),
@@ -264,8 +266,6 @@ class _EntryFinder:
             or (function.class_name is None and _SCRIPT.search(function.name))
         ):
             self._leave_out(place, "only tests, measures or is a script")
-        elif not self._graph.performs(place):
-            self._leave_out(place, "makes, returns or installs what launches, and calls nothing of it")
         else:
             return True
         return False
@@ -295,7 +295,9 @@ class _EntryFinder:
         yield place
         module = self._graph.modules[place[0]]
         if place[1] in module.classes:
-            yield from ((place[0], one.qualname) for one in module.functions.values() if one.class_name == place[1])
+            yield from (
+                (place[0], value.qualname) for value in module.functions.values() if value.class_name == place[1]
+            )
 
     def _entries_used(self, place: Place, owners: Mapping[Place, Place]) -> set[Place]:
         """Return the entries that the code at `place` uses, directly or through what is no entry."""
@@ -329,7 +331,7 @@ class _EntryFinder:
                 last = (imported.member if imported is not None and imported.member else name).rpartition(".")[2]
                 place = self._project.names.locate(path, name)
                 named = kernels.get(last, [])
-                own = [one for one in named if one.path == (place.path if place is not None else path)]
+                own = [item for item in named if item.path == (place.path if place is not None else path)]
                 found |= {kernel.key: kernel for kernel in (own or (named if len(named) == 1 else []))}
         for key in sorted(found):
             kernel = found[key]
@@ -447,7 +449,7 @@ class ImportRoots:
         if len(least) < len(lowest):
             lowest = least
         best = [(votes, len(root), root) for (root, first), votes in self._voted.items() if _is_in(folder, root, first)]
-        above = [one for one in best if lowest == one[2] or lowest.startswith(f"{one[2]}/" if one[2] else "")]
+        above = [item for item in best if lowest == item[2] or lowest.startswith(f"{item[2]}/" if item[2] else "")]
         return max(above)[2] if above else lowest
 
 

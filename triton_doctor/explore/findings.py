@@ -39,12 +39,12 @@ class SeenMove:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes that it follows."""
+        """Return the axes that it follows."""
         return tuple(axis for axis in self.call.axes if axis.name in self.move.follows)
 
     @property
     def origin(self) -> str:
-        """What it follows, as places of arguments: "axis 1 of `q`"."""
+        """Return what it follows, as places of arguments: "axis 1 of `q`"."""
         return (
             " and ".join(dict.fromkeys(spell_places(axis.places, self.call.arguments) for axis in self.axes))
             or "no axis alone"
@@ -65,8 +65,8 @@ class SweptPart:
 
     @property
     def growth(self) -> str:
-        """How its values grow, at worst."""
-        growths = (one.move.growth for one in self.sightings if one.judged.role == self.judged.role)
+        """Return how its values grow, at worst."""
+        growths = (sighting.move.growth for sighting in self.sightings if sighting.judged.role == self.judged.role)
         return max(growths, key=_GROWTHS.index, default="bounded")
 
 
@@ -100,18 +100,18 @@ class Findings:
 
     @cached_property
     def reached(self) -> tuple[int, int]:
-        """How many of the kernels that the project launches were launched, and how many there are."""
+        """Return how many of the kernels that the project launches were launched, and how many there are."""
         launched = self.found.launched
-        return sum((one.path, one.name) in self._launching for one in launched), len(launched)
+        return sum((item.path, item.name) in self._launching for item in launched), len(launched)
 
     @cached_property
     def missed(self) -> tuple[str, ...]:
-        """The keys of the kernels that the project launches and no entry did."""
-        return tuple(one.key for one in self.found.launched if (one.path, one.name) not in self._launching)
+        """Return the keys of the kernels that the project launches and no entry did."""
+        return tuple(item.key for item in self.found.launched if (item.path, item.name) not in self._launching)
 
     @cached_property
     def kernels(self) -> tuple[KernelFindings, ...]:
-        """The kernels that were launched, by path and line."""
+        """Return the kernels that were launched, by path and line."""
         names = {
             (self.found.relative(path), name): (module, line)
             for outcome in self.outcomes
@@ -130,11 +130,11 @@ class Findings:
             )
             for (path, name), (module, line) in names.items()
         )
-        return tuple(sorted(kernels, key=lambda one: (one.path, one.line)))
+        return tuple(sorted(kernels, key=lambda item: (item.path, item.line)))
 
     def recording(self) -> Iterator[str]:
         """Yield the lines of a recording: the events of each outcome, and what all together say of its kernels."""
-        events = {(one.path, one.name): [*self._events(one)] for one in self.kernels}
+        events = {(kernel.path, kernel.name): [*self._events(kernel)] for kernel in self.kernels}
         for outcome in self.outcomes:
             own = [
                 event
@@ -177,37 +177,37 @@ class Findings:
         kept = self._without_called(every)
         order = ("data", "unknown", "model")
         kept.sort(
-            key=lambda one: (
-                order.index(one.judged.role),
-                not one.judged.is_certain,
-                not one.move.formula,
-                len(one.axes),
+            key=lambda sighting: (
+                order.index(sighting.judged.role),
+                not sighting.judged.is_certain,
+                not sighting.move.formula,
+                len(sighting.axes),
             )
         )
         judged = kept[0].judged if kept else AxisJudgement(role="unknown", provenance="unknown", why="it never moved")
         if judged.role == "model":
-            judged = next((one.judged for one in kept if not one.judged.is_certain), judged)
+            judged = next((item.judged for item in kept if not item.judged.is_certain), judged)
         return SweptPart(
             kind=kind,
             name=name,
             judged=judged,
             sightings=tuple(kept),
-            values=max((len(one.move.values) for one in kept if one.judged.role == judged.role), default=1),
+            values=max((len(each.move.values) for each in kept if each.judged.role == judged.role), default=1),
             points=sum(points.values()),
             seen_in=tuple(points),
         )
 
     def _without_called(self, every: Sequence[SeenMove]) -> list[SeenMove]:
         """Return the sightings without those of entries of which a caller saw the same part move, and is judged."""
-        judged = {one.entry for one in every if one.judged.role != "unknown"}
+        judged = {item.entry for item in every if item.judged.role != "unknown"}
         return [
-            one
-            for one in every
-            if not (self._callers(one.entry) & judged)
+            each
+            for each in every
+            if not (self._callers(each.entry) & judged)
             or (
-                one.judged.role == "data"
-                and one.judged.provenance in ("name", "position")
-                and not self._is_private(one)
+                each.judged.role == "data"
+                and each.judged.provenance in ("name", "position")
+                and not self._is_private(each)
             )
         ]
 
@@ -228,7 +228,7 @@ class Findings:
     def _is_covered(self, path: str, name: str) -> bool:
         """Return whether all entries that reach the kernel ran without failing, with each axis varied."""
         key = f"{path}:{name}"
-        if not self.found.is_whole or any(key in one.launches for one in self.found.left_out):
+        if not self.found.is_whole or any(key in item.launches for item in self.found.left_out):
             return False
         reaching = [
             entry for entry in self.found.entries if key in entry.kernels or entry.key in self._launching[path, name]

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 POLL_S, MEASURE_S = 0.05, 0.25
 # All files of the scratch folder together, as multiples of one file's limit, and their number.
 SCRATCH_FILES, SCRATCH_SIZES = 50_000, 4
+# Files of the project that are linked one by one in the working folder; then folders are, which stay read-only.
+MOST_LINKS = 5_000
 NICE = 5
 # The status of a child that came to no call.
 FAILED = 119
@@ -59,7 +61,9 @@ Ended = Literal["returned", "died", "over a limit"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A function (`module:name`) to call with `argument` in a child that works in `root` and writes `scratch`.
+    """A function (`module:name`) to call with `argument` in a child that writes to the folder `scratch` alone.
+
+    It works in a folder there that has links to the files of the project's copy, `root`.
 
     `argument` is JSON, of the class `argument_type` (`module:name`) if that is not empty. `memory` is in bytes, for the
     child and its descendants together.
@@ -270,7 +274,7 @@ class _Supervisor:
 
     @property
     def _root(self) -> int:
-        """The process that inherits what the child's descendants leave: the first of their namespace, else this one."""
+        """Return the process that inherits the child's descendants: the first of their namespace, else this one."""
         return self._child if self._walls.namespaces else os.getpid()
 
     def _read(self, output: int) -> bool:
@@ -350,10 +354,24 @@ def _enter_sandbox(job: Job, walls: Walls, output: int) -> None:
     os.nice(NICE)
     limit_resources(job.limits, job.memory, walls.namespaces)
     confine(walls, job.scratch)
-    os.chdir(job.root)
+    _make_working_folder(job.root, f"{job.scratch}/work")
+    os.chdir(f"{job.scratch}/work")
     sys.path[:0] = [os.path.normpath(f"{job.root}/{folder}") for folder in job.import_roots]
     sys.argv[:] = [""]
     answer.open_answers(job.scratch, job.root)
+
+
+def _make_working_folder(root: str, folder: str) -> None:
+    """Make a folder with links to the files of the project in `root`, in which further files can be written."""
+    linked = 0
+    for place, folders, names in os.walk(root):
+        own = f"{folder}{place[len(root) :]}"
+        os.mkdir(own)
+        if linked > MOST_LINKS:
+            names, folders[:] = [*names, *folders], []
+        linked += len(names)
+        for name in names:
+            os.symlink(f"{place}/{name}", f"{own}/{name}")
 
 
 def _environment(scratch: str) -> dict[str, str]:

@@ -12,10 +12,10 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
-from triton_doctor.static.project.calls.operators import only_registers, operators
+from triton_doctor.static.project.calls.operators import operators
 from triton_doctor.static.project.calls.reachability import outermost
 from triton_doctor.static.project.names.resolver import DefinitionKind
-from triton_doctor.static.python.ir import Attr, Call, Name, dotted, every_part, final_name
+from triton_doctor.static.python.ir import Attr, Call, Name, dotted, every_part
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -31,11 +31,6 @@ _WORD = re.compile(r"[^\W\d]\w*")
 # Methods of tensors, containers and modules: `x.view(...)` of an unknown object says nothing of a method of that name.
 _COMMON_METHODS = frozenset(dir(list) + dir(dict) + dir(set) + dir(str) + dir(int)) | frozenset(
     "apply backward cuda cpu double float forward half mean norm reshape run shape size step to view".split()
-)
-# Calls that keep a function for later, or look at it.
-_KEEPING = frozenset(
-    "MethodType __get__ callable getattr hasattr id isinstance issubclass partial print register_forward_hook repr "
-    "setattr signature str type update_wrapper wraps".split()
 )
 
 
@@ -62,7 +57,6 @@ class LaunchGraph:
         self._renamed: defaultdict[str, set[str]] = defaultdict(set)
         self._holding: defaultdict[str, set[Place]] = defaultdict(set)
         self._uses: dict[Place, frozenset[Place]] = {}
-        self._performing: dict[Place, bool] = {}
         for path, module in self.modules.items():
             self._add(path, module)
         for place, own in self.bases.items():
@@ -74,7 +68,6 @@ class LaunchGraph:
                 continue
             function = outermost(launch.module, launch.function)
             self.launches[launch.module.path, function.qualname] += launch.kernels
-        self._launching = {(one.module.path, one.function.qualname) for one in project.launches}
         self.leading = self._follow()
 
     def line(self, place: Place) -> int:
@@ -106,13 +99,13 @@ class LaunchGraph:
         """Return the places that the code at `place` uses by name."""
         if place not in self._uses:
             self._uses[place] = frozenset()  # for what uses itself
-            self._uses[place] = frozenset(one for one in self._read_uses(place) if one[0] in self.modules)
+            self._uses[place] = frozenset(use for use in self._read_uses(place) if use[0] in self.modules)
         return self._uses[place]
 
     def kernels(self, place: Place) -> tuple[Kernel, ...]:
         """Return the kernels that the code at `place` may launch, directly or through others, each once."""
         places = self.closure(place)
-        found = {kernel.key: kernel for one in places for kernel in self.launches.get(one, ())}
+        found = {kernel.key: kernel for item in places for kernel in self.launches.get(item, ())}
         return tuple(found[key] for key in sorted(found))
 
     def closure(self, place: Place) -> set[Place]:
@@ -134,7 +127,7 @@ class LaunchGraph:
             of: everything
             for of in self.bases
             if wanted
-            <= (everything := set[str]().union(*(self._names_of_members.get(one, ()) for one in self.ancestry(of))))
+            <= (everything := set[str]().union(*(self._names_of_members.get(item, ()) for item in self.ancestry(of))))
         }
         return sorted(having, key=lambda of: (len(having[of]), of))
 
@@ -153,9 +146,9 @@ class LaunchGraph:
         """Yield the values, calls and results in the code at `place`, each with the function that contains it."""
         for function in self._inner.get(place, ()):
             for bindings in function.bindings.values():
-                yield from ((function, one.value) for one in bindings)
-            yield from ((function, one.value) for one in function.stored)
-            yield from ((function, one.value) for one in function.returns)
+                yield from ((function, binding.value) for binding in bindings)
+            yield from ((function, item.value) for item in function.stored)
+            yield from ((function, each.value) for each in function.returns)
             yield from ((function, site.call) for site in function.calls)
 
     def _add(self, path: str, module: Module) -> None:
@@ -213,11 +206,15 @@ class LaunchGraph:
         leading, pending = set(self.launches), list(self.launches)
         while pending:
             place = pending.pop()
-            new = [one for one in self._candidates(place) if one not in leading and place in self.uses(one)]
+            new = [
+                candidate
+                for candidate in self._candidates(place)
+                if candidate not in leading and place in self.uses(candidate)
+            ]
             owner = self._owner(place)
             if owner is not None and owner not in leading:
                 new.append(owner)
-            new += [one for one in self._derived.get(place, ()) if one not in leading]
+            new += [item for item in self._derived.get(place, ()) if item not in leading]
             leading.update(new)
             pending += new
         return frozenset(leading)
@@ -239,7 +236,7 @@ class LaunchGraph:
             return found
         family = {*self.ancestry(owner), *self._derived.get(owner, ())}
         near = self._holding.get(owner[1].rpartition(".")[2], set())
-        return {one for one in found if one in near or self._owner(one) in family}
+        return {item for item in found if item in near or self._owner(item) in family}
 
     def _read_uses(self, place: Place) -> Iterator[Place]:
         path, qualname = place
@@ -324,81 +321,3 @@ class LaunchGraph:
         found = self._methods.get(name, ())
         if len(found) == 1 and name not in _COMMON_METHODS and not name.startswith("__"):
             yield found[0]
-
-    def performs(self, place: Place) -> bool:
-        """Return whether calling what is at `place` may launch: it does not only return, keep or make what launches."""
-        if place not in self._performing:
-            self._performing[place] = False  # for what calls itself
-            if place in self.functions:
-                self._performing[place] = self._performs(place)
-            else:
-                is_value = place in self._values
-                self._performing[place] = not is_value or any(map(self.performs, self.uses(place) & self.leading))
-        return self._performing[place]
-
-    def _performs(self, place: Place) -> bool:
-        outer = self.functions[place]
-        aliases, grew = set[str](), True
-        while grew:
-            grew = False
-            for function in self._inner[place]:
-                new = set[str]()
-                if self._runs_leading(place, function, aliases):
-                    if function is outer:
-                        return True
-                    new.add((function.class_name or function.name).rpartition(".")[2])
-                for name, bindings in function.bindings.items():
-                    if any(self._leads(place, function, one.value, aliases, runs=True) for one in bindings):
-                        new.add(name)
-                grew |= not new <= aliases
-                aliases |= new
-        return False
-
-    def _runs_leading(self, place: Place, function: Function, aliases: Collection[str]) -> bool:
-        """Return whether `function`, in the code at `place`, launches or calls what launches, or passes it on."""
-        if (place[0], function.qualname) in self._launching:
-            return True
-        for site in function.calls:
-            func = site.call.func
-            if not self._is_class(function, func) and self._leads(place, function, func, aliases, runs=True):
-                return True
-            callees = [self.functions.get(one) for one in self._resolve(place[0], place, function, func)]
-            keywords = [*((None, value) for value in site.call.args), *site.call.keywords]
-            for position, (name, value) in enumerate(keywords):
-                if isinstance(value, Call) or self._is_class(function, value) or final_name(func) in _KEEPING:
-                    continue
-                if only_registers(site.call, dotted(value) or "") or not self._leads(place, function, value, aliases):
-                    continue
-                known = [one for one in callees if one is not None]
-                if not known or any(_runs_argument(one, position if name is None else name) for one in known):
-                    return True
-        return False
-
-    def _is_class(self, function: Function, expr: Expr) -> bool:
-        """Return whether `expr` names a class: calling it makes an object, and launches nothing yet."""
-        name = dotted(expr)
-        found = self.project.names.locate(function.path, name) if name is not None else None
-        return found is not None and found.kind is DefinitionKind.CLASS
-
-    def _leads(
-        self, place: Place, function: Function, expr: Expr, aliases: Collection[str], *, runs: bool = False
-    ) -> bool:
-        """Return whether `expr` is, chooses, or is made of what leads to a launch; with `runs`, if called."""
-        for part in every_part(expr):
-            if (dotted(part) or "").partition(".")[0] in aliases:
-                return True
-            for one in self._resolve(place[0], place, function, part):
-                if one in self.leading and not (runs and not self.performs(one)):
-                    return True
-        return False
-
-
-def _runs_argument(function: Function, which: int | str) -> bool:
-    """Return whether `function` may call its parameter number `which`, or of that name."""
-    params = [param.name for param in function.params]
-    name = which if isinstance(which, str) else params[which] if which < len(params) else ""
-    return name not in params or any(
-        ((dotted(site.call.func) or "").partition(".")[0] == name and final_name(site.call.func) not in _KEEPING)
-        or (final_name(site.call.func) not in _KEEPING and Name(name) in site.call.args)
-        for site in function.calls
-    )

@@ -14,7 +14,7 @@ import msgspec
 EntryKind = Literal["function", "autograd", "module", "optimizer", "method"]
 Status = Literal["complete", "partial", "no launch", "raised", "import failed", "died", "over a limit", "not tried"]
 # Why an axis is taken for data or for the model. Only `PROVENANCE` may clear a finding.
-Provenance = Literal["parameter", "constructor", "config", "input", "caller", "name", "position", "unknown"]
+Provenance = Literal["parameter", "constructor", "config", "input", "caller", "name", "position", "test", "unknown"]
 Role = Literal["data", "model", "unknown"]
 
 
@@ -63,7 +63,7 @@ class SweepEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """`module:name`, one word an entry."""
+        """Return `module:name`, one word an entry."""
         return f"{self.module}:{self.name}"
 
 
@@ -130,6 +130,7 @@ class Axis(msgspec.Struct, frozen=True, kw_only=True):
 
     `tied_to` are further places to which a forced equality tied it, with what they are: `parameter` is an axis of an
     nn.Parameter or a buffer of the module, `constructor` an int of a constructor, `config` an attribute of a config,
+    `test` a size of which the project's tests and examples give several,
     `input` a size that the code reads from the shape of an input of its own.
     """
 
@@ -199,7 +200,7 @@ class EntryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     `kernels` are (module, name, path, line) of those launched, `recording` the JSON Lines of the events. `error` is the
     last one, `where` its place in the project, `help` what the user could do.
 
-    `stand_ins` are packages that are missing; `refused` what the sandbox refused.
+    `stand_ins` are packages that are missing.
     """
 
     entry: str
@@ -211,6 +212,5 @@ class EntryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     help: str = ""
     stand_ins: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
     tries: int = 0
     cpu_s: float = 0.0

@@ -74,12 +74,14 @@ def read_notes(
     notes: dict[Place, FunctionNotes] = {}
     found = {}
     for place, key in keys.items():
-        functions = sorted(one for one in graph.closure(place) if one in graph.functions)
-        for one in functions:
-            if one not in notes:
-                function = graph.functions[one]
-                notes[one] = FunctionNotes(path=own(one[0]), line=function.line, parameters=reader.of(one, function))
-        found[key] = tuple(notes[one] for one in functions)
+        functions = sorted(each for each in graph.closure(place) if each in graph.functions)
+        for inner in functions:
+            if inner not in notes:
+                function = graph.functions[inner]
+                notes[inner] = FunctionNotes(
+                    path=own(inner[0]), line=function.line, parameters=reader.of(inner, function)
+                )
+        found[key] = tuple(notes[item] for item in functions)
     return found
 
 
@@ -177,16 +179,18 @@ class _NotesReader:
                 for taken, argument in spelled_out(launch, kernel).items():
                     if _kept(argument.value) == name:
                         is_pointer = taken in pointers(self._graph.project, kernel)
-                        is_constexpr = any(one.name == taken and one.is_constexpr for one in kernel.params)
+                        is_constexpr = any(param.name == taken and param.is_constexpr for param in kernel.params)
                         yield ParameterNotes(kind="tensor" if is_pointer else "int" if is_constexpr else "")
         for site in function.calls:
-            if not any(_kept(value) == name for value in (*site.call.args, *(one for _, one in site.call.keywords))):
+            if not any(
+                _kept(value) == name for value in (*site.call.args, *(keyword for _, keyword in site.call.keywords))
+            ):
                 continue
             for called in self._graph.callees(place, function, site.call.func):
                 callee = self._graph.functions[called]
                 given = bind(callee, site.call)
                 notes = self.of(called, callee, depth + 1)
-                yield from (notes[one] for one, value in given.items() if _kept(value) == name and one in notes)
+                yield from (notes[item] for item, value in given.items() if _kept(value) == name and item in notes)
 
 
 def _merge(parts: _Parts, other: ParameterNotes) -> None:
@@ -230,7 +234,9 @@ def _read_uses(function: Function, name: str, parts: _Parts) -> None:
                     parts.choices[str(choice)] = None
                     kinds.add(_LITERALS[type(choice)])
             case Compare(_, operands) if Attr(own, "dtype") in operands:
-                dtypes = [one.name for one in operands if isinstance(one, Attr) and one.base == Name("torch")]
+                dtypes = [
+                    operand.name for operand in operands if isinstance(operand, Attr) and operand.base == Name("torch")
+                ]
                 parts.dtypes.extend(dtypes)
             case IterItem(source) if source == own:
                 kinds.add("list")
@@ -252,6 +258,6 @@ def _read_uses(function: Function, name: str, parts: _Parts) -> None:
 
 def _literals(operands: tuple[Expr, ...]) -> Iterator[str | int | float | bool]:
     for operand in operands:
-        for one in operand.items if isinstance(operand, TupleExpr) else (operand,):
-            if isinstance(one, Const) and type(one.value) in _LITERALS:
-                yield one.value  # type: ignore[misc]  # the table has the types
+        for item in operand.items if isinstance(operand, TupleExpr) else (operand,):
+            if isinstance(item, Const) and type(item.value) in _LITERALS:
+                yield item.value  # type: ignore[misc]  # the table has the types

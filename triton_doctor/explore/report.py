@@ -57,7 +57,7 @@ class Report:
                 "launched_kernels": launched,
                 "reached_kernels": reached,
                 "entries": len(findings.outcomes),
-                "entries_that_launch": sum(one.status in _LAUNCHED for one in findings.outcomes),
+                "entries_that_launch": sum(outcome.status in _LAUNCHED for outcome in findings.outcomes),
                 "isolation": self.isolation,
                 "is_whole": found.is_whole,
             },
@@ -65,26 +65,26 @@ class Report:
             "not_reached": list(findings.missed),
             "entries": [
                 {
-                    "entry": one.entry,
-                    **_place_of(_entry_of(found, one.entry)),
-                    "status": one.status,
-                    "error": one.error,
-                    "where": one.where,
-                    "help": one.help,
-                    "stand_ins": list(one.stand_ins),
-                    "refused": list(one.refused),
-                    "cpu_s": round(one.cpu_s, 3),
+                    "entry": each.entry,
+                    **_place_of(_placeof(found, each.entry)),
+                    "status": each.status,
+                    "error": each.error,
+                    "where": each.where,
+                    "help": each.help,
+                    "stand_ins": list(each.stand_ins),
+                    "cpu_s": round(each.cpu_s, 3),
                 }
-                for one in findings.outcomes
+                for each in findings.outcomes
             ],
             "left_out": [
-                {"path": one.path, "line": one.line, "name": one.name, "reason": one.reason} for one in found.left_out
+                {"path": item.path, "line": item.line, "name": item.name, "reason": item.reason}
+                for item in found.left_out
             ],
         }
 
     @property
     def recording(self) -> Iterator[str]:
-        """The lines of a recording for `check --recording`."""
+        """Yield the lines of a recording for `check --recording`."""
         return self.findings.recording()
 
 
@@ -115,7 +115,7 @@ class _ReportText:
     def _summary(self) -> Iterator[str]:
         findings = self._findings
         reached, launched = findings.reached
-        launching = sum(one.status in _LAUNCHED for one in findings.outcomes)
+        launching = sum(outcome.status in _LAUNCHED for outcome in findings.outcomes)
         yield from self._wrap(
             "", f"{reached} of {launched} launched kernels reached, by {launching} of {len(findings.outcomes)} entries"
         )
@@ -148,15 +148,17 @@ class _ReportText:
         name = f"`{part.name}`" if part.kind == "constexpr" else f"tuning key `{part.name}`"
         formula = first.move.formula
         if part.judged.role == "unknown":
-            says = f"{name} varies with {first.origin} (is it fixed?)"
+            text = f"{name} varies with {first.origin} (is it fixed?)"
+        elif formula in {axis.name for axis in first.axes}:
+            text = f"{name} = {first.origin}"
         elif formula:
             where = " and ".join(
                 f"{axis.name} = {spell_places(axis.places, first.call.arguments)}" for axis in first.axes
             )
-            says = f"{name} = {formula}, {where}"
+            text = f"{name} = {formula}, {where}"
         else:
-            says = f"{name} follows {first.origin}"
-        yield from self._wrap("  ", f"{says} in `{_signature(first, self._found)}`", "    ")
+            text = f"{name} follows {first.origin}"
+        yield from self._wrap("  ", f"{text} in `{_signature(first, self._found)}`", "    ")
         growth = "" if part.judged.role == "model" else f"; {_GROWTHS[part.growth].format(part.values)}"
         role = {"data": "data", "model": "fixed by the model", "unknown": "data or model"}[part.judged.role]
         named = "" if part.judged.is_certain or part.judged.role == "unknown" else ", by name or position only"
@@ -167,47 +169,39 @@ class _ReportText:
         if missed:
             yield from ("", f"Kernels that no entry reached ({len(missed)})")
             yield from (line for key in missed for line in self._wrap("  ", key, "    "))
-        failed = [one for one in self._findings.outcomes if one.status not in _LAUNCHED]
+        failed = [each for each in self._findings.outcomes if each.status not in _LAUNCHED]
         if failed:
             yield from ("", f"Entries that reached no launch ({len(failed)})")
         for outcome in failed:
-            entry = _entry_of(self._found, outcome.entry)
+            entry = _placeof(self._found, outcome.entry)
             place = f"{entry.path}:{entry.name}" if entry is not None else outcome.entry
             error = f": {outcome.error.splitlines()[0]}" if outcome.error else ""
             where = f" ({outcome.where})" if outcome.where else ""
             yield from self._wrap("  ", f"{place}: {outcome.status}{error}{where}", "    ")
-            help_ = (
-                outcome.help or f"pass an example: --example {place}=tests/test_{entry.name.lower()}.py"
-                if entry
-                else ""
-            )
-            if help_:
-                yield from self._wrap("    ", help_, "    ")
-        partial = [one for one in self._findings.outcomes if one.status == "partial"]
+            yield from self._wrap("    ", outcome.help or f"pass a file that calls it: --example {place}=FILE", "    ")
+        partial = [item for item in self._findings.outcomes if item.status == "partial"]
         if partial:
             yield from ("", f"Entries that launched and then raised ({len(partial)}): nothing after that was seen")
         for outcome in partial:
             error = (outcome.error.splitlines() or [""])[0]
-            yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}", "    ")
+            where = f" ({outcome.where})" if outcome.where else ""
+            yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}{where}", "    ")
 
     def _left_out(self) -> Iterator[str]:
         left = self._found.left_out
         if left:
             yield from ("", f"Left out ({len(left)}): name one to sweep it all the same, FILE:NAME")
-        for reason, group in groupby(sorted(left, key=lambda one: one.reason), key=lambda one: one.reason):
-            names = [f"{one.path}:{one.name}" for one in group]
+        for reason, group in groupby(sorted(left, key=lambda each: each.reason), key=lambda item: item.reason):
+            names = [f"{place.path}:{place.name}" for place in group]
             more = f", and {len(names) - _MOST_LEFT_OUT} more" if len(names) > _MOST_LEFT_OUT else ""
             yield from self._wrap("  ", f"it {reason}: {', '.join(names[:_MOST_LEFT_OUT])}{more}", "    ")
 
     def _surroundings(self) -> str:
-        missing = sorted({name for one in self._findings.outcomes for name in one.stand_ins})
-        refused = sorted({what for one in self._findings.outcomes for what in one.refused})
-        said = [f"Run dry; {self._isolation}." if self._isolation else "Run dry."]
+        missing = sorted({name for outcome in self._findings.outcomes for name in outcome.stand_ins})
+        lines = [f"Run dry; {self._isolation}." if self._isolation else "Run dry."]
         if missing:
-            said.append(f"Missing, and stood in for: {', '.join(missing)}.")
-        if refused:
-            said.append(f"Refused: {', '.join(refused)}.")
-        return " ".join(said)
+            lines.append(f"Missing, and stood in for: {', '.join(missing)}.")
+        return " ".join(lines)
 
     def _wrap(self, indent: str, text: str, further: str | None = None) -> Iterable[str]:
         return textwrap.wrap(
@@ -220,7 +214,7 @@ class _ReportText:
         )
 
 
-def _entry_of(found: Found, key: str) -> SweepEntry | None:
+def _placeof(found: Found, key: str) -> SweepEntry | None:
     return next((entry for entry in found.entries if entry.key == key), None)
 
 
@@ -237,7 +231,7 @@ def _signature(sighting: SeenMove, found: Found) -> str:
 
 
 def _called(sighting: SeenMove, found: Found) -> str:
-    entry = _entry_of(found, sighting.entry)
+    entry = _placeof(found, sighting.entry)
     name = sighting.entry.partition(":")[2]
     return f"{name}.apply" if entry is not None and entry.kind == "autograd" else name
 
@@ -279,22 +273,22 @@ def _part_object(part: SweptPart) -> dict[str, Any]:
         "points": part.points,
         "sightings": [
             {
-                "entry": one.entry,
-                "role": one.judged.role,
-                "formula": one.move.formula,
-                "growth": one.move.growth,
+                "entry": sighting.entry,
+                "role": sighting.judged.role,
+                "formula": sighting.move.formula,
+                "growth": sighting.move.growth,
                 "axes": [
                     {
                         "name": axis.name,
                         "places": msgspec.to_builtins(axis.places),
-                        "sizes": one.move.sizes.get(axis.name),
+                        "sizes": sighting.move.sizes.get(axis.name),
                     }
-                    for axis in one.axes
+                    for axis in sighting.axes
                 ],
-                "values": msgspec.to_builtins(one.move.values),
-                "arguments": one.call.arguments,
-                "driver": one.call.driver,
+                "values": msgspec.to_builtins(sighting.move.values),
+                "arguments": sighting.call.arguments,
+                "driver": sighting.call.driver,
             }
-            for one in part.sightings
+            for sighting in part.sightings
         ],
     }

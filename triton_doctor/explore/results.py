@@ -41,7 +41,7 @@ class Results:
     """The answers about one copy of a project, in `root`, with its import roots. Nothing is kept without a folder."""
 
     def __init__(self, root: str, import_roots: tuple[str, ...], folder: Path | None) -> None:
-        """`folder` is where answers are kept, None for nowhere."""
+        """Keep answers in `folder`, None for nowhere."""
         self._root = root
         self._import_roots = import_roots
         self._folder = folder

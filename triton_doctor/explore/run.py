@@ -164,12 +164,12 @@ class _ProjectSweep:
 
     @property
     def walls(self) -> Walls | None:
-        """How children were confined; None if there were none."""
+        """Return how children were confined; None if there were none."""
         return None if self._server is None else self._server.walls
 
     @property
     def _jobs(self) -> int:
-        """How many calls to make at a time: of a cluster as many as it has threads."""
+        """Return how many calls to make at a time: of a cluster as many as it has threads."""
         return self._serve().jobs if self._request.cluster else self._request.jobs
 
     def outcomes(self) -> tuple[EntryOutcome, ...]:

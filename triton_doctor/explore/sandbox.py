@@ -74,7 +74,7 @@ class Walls(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def are_there(self) -> bool:
-        """Whether nothing outside of the scratch folder can change."""
+        """Return whether nothing outside of the scratch folder can change."""
         return self.namespaces or self.landlock > 0
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ class ClusterServer:
     """As a `ForkServer`, with the children on the workers of the cluster at `dask:ADDRESS`. `jobs` go on at a time."""
 
     def __init__(self, address: str, *, means: tuple[Means, ...], preload: tuple[str, ...], root: str) -> None:
-        """`root` is the copy of the project. Raises DoctorError where no cluster answers."""
+        """Connect to a cluster for `root`, the copy of the project. Raises DoctorError where no cluster answers."""
         cluster = connect(address)
         self.jobs = cluster.threads
         self.walls = Walls()
@@ -64,9 +64,10 @@ class ClusterServer:
         import_roots: tuple[str, ...] = ("",),
         limits: Limits | None = None,
     ) -> ChildResult:
-        """As `ForkServer.call`; in `argument` the worker names its own copy instead of `root`."""
+        """Call as `ForkServer.call` does; in `argument` the worker names its own copy instead of `root`."""
         del root
-        task = (self._name, self._means, self._preload, self.jobs, function, argument, import_roots, limits)
+        opening = (self._means, self._preload, self.jobs)
+        task = (self._name, opening, function, argument, import_roots, limits)
         walls, result = self._executor.submit(call_on_worker, self._archive, *task).result()
         self.walls = msgspec.json.decode(walls, type=Walls)
         return msgspec.json.decode(result, type=ChildResult)
@@ -84,9 +85,7 @@ class _Worker:
 def call_on_worker(
     archive: bytes,
     name: str,
-    means: tuple[Means, ...],
-    preload: tuple[str, ...],
-    jobs: int,
+    opening: tuple[tuple[Means, ...], tuple[str, ...], int],
     function: str,
     argument: EntryPlan | SeedPlan,
     import_roots: tuple[str, ...],
@@ -97,6 +96,7 @@ def call_on_worker(
         if _Worker.name != name:
             _close_worker()
             _Worker.root = _unpack(archive)
+            means, preload, jobs = opening
             _Worker.server = ForkServer(means=means, preload=preload, jobs=jobs).__enter__()
             _Worker.name = name
             atexit.register(_close_worker)

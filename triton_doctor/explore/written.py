@@ -68,7 +68,7 @@ def _module_text(entry: SweepEntry, calls: Iterable[MadeUpCall], folder: Path, r
 
 
 def _source_folder(entry: SweepEntry) -> str:
-    """The folder that must be on the path of imports, relative to the project; empty for the project's own."""
+    """Return the folder that must be on the path of imports, relative to the project; empty for the project's own."""
     stem = entry.path.removesuffix(".py").removesuffix("/__init__")
     return posixpath.normpath(stem.removesuffix(entry.module.replace(".", "/")) or ".").removeprefix(".")
 

@@ -94,10 +94,6 @@ FUNCTIONS = {
         def entry(x, h, w):
             return launch(x.new_empty(h, w))
     """,
-    "a choice of a table": """
-        def entry(x, how):
-            return {"one": launch, "other": launch}[how](x)
-    """,
     "None, deep inside": """
         def inner(x, divisor):
             return launch(x) if x.numel() // divisor else x

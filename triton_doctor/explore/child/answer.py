@@ -72,5 +72,7 @@ def _write(is_final: bool, error: str) -> None:
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
     path = arguments[0] if event == "open" else None
+    if isinstance(path, str) and not path.startswith("/"):
+        path = f"{_Answering.root}{path}"  # the working folder has links to the files there
     if isinstance(path, str) and path.startswith(_Answering.root) and not path.endswith(".pyc"):
         _Answering.files[path[len(_Answering.root) :]] = None

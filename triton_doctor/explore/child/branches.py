@@ -108,7 +108,7 @@ def _blocks_below(function: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _leads(block: list[ast.stmt], leading: frozenset[str]) -> bool:
-    """Whether a block names what leads to a launch, or launches."""
+    """Return whether a block names what leads to a launch, or launches."""
     for node in (node for each in block for node in ast.walk(each)):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) if name in leading:

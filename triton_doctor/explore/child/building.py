@@ -112,7 +112,7 @@ class BuiltCall:
 
     @property
     def float_dtype(self) -> torch.dtype:
-        """The dtype of floating tensors."""
+        """Return the dtype of floating tensors."""
         dtype: torch.dtype = getattr(torch, self.state.dtype)
         return dtype
 
@@ -130,7 +130,7 @@ class BuiltCall:
         return torch.full(shape, value, dtype=dtype, device="cuda")
 
     def _longest_axis(self) -> int:
-        """The largest first axis of the floating tensors: what offsets end at."""
+        """Return the largest first axis of the floating tensors: what offsets end at."""
         floating = (spec for spec in self.state.specs.values() if spec.kind == "tensor" and spec.dtype == FLOAT)
         return max((self.state.size(spec.axes[0]) for spec in floating if spec.axes), default=1)
 
@@ -156,13 +156,6 @@ class MadeConfig:
 
     def __getitem__(self, name: Any) -> Any:
         return getattr(self, str(name))
-
-    def __setitem__(self, name: Any, value: Any) -> None:
-        setattr(self, str(name), value)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return `default`: what a dict need not have."""
-        return default
 
 
 class Origins(TorchFunctionMode):  # type: ignore[misc]
@@ -196,7 +189,7 @@ def name_class(cls: Any) -> str:
 
 
 def is_enum(cls: Any) -> bool:
-    """Whether `cls` is an enumeration with members."""
+    """Return whether `cls` is an enumeration with members."""
     return inspect.isclass(cls) and issubclass(cls, enum.Enum) and len(cls) > 0
 
 

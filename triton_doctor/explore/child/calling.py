@@ -54,6 +54,15 @@ class Seen:
     is_complete: bool = False
 
 
+def renew_threads() -> None:
+    """Make the pool of threads of torch for this process, which is a fork, before any other thread can do it.
+
+    Threads of backward that find the parent's pool renew it, too, all at once; one that finds none meanwhile aborts the
+    process (torch 2.13 ParallelOpenMP.cpp:64, "Invalid thread pool!").
+    """
+    torch.set_num_threads(1)
+
+
 def execute(target: Target, state: State) -> Seen:
     """Make the call `state`, and run backward from its result. Must be in a dry run."""
     built = BuiltCall(state, guess_attribute)
@@ -95,7 +104,7 @@ def execute(target: Target, state: State) -> Seen:
 
 
 def describe_error(error: BaseException) -> str:
-    """`ValueError: what it says`, on one line."""
+    """Return `ValueError: what it says`, on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_ERROR]
 
 

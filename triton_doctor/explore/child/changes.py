@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import torch
 
-from triton_doctor.explore.child.building import is_enum, locate_class, name_class
+from triton_doctor.explore.child.building import is_enum, name_class
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOAT, FLOATING, Spec, State, Tie
 
 if TYPE_CHECKING:
@@ -65,19 +65,6 @@ class StateChanges:
                 new.set_spec(path, Spec(kind="dtype", value="bfloat16"))
             else:
                 new.set_spec(path, Spec(kind=kind))  # type: ignore[arg-type]
-
-    def make_like(self, path: str | None, tensor: torch.Tensor) -> None:
-        """Let an argument be a tensor of the shape of `tensor`."""
-        if path is None or path not in self.state.specs:
-            return
-        new = self._copy(f"{path} is a tensor of shape {tuple(tensor.shape)}")
-        symbols = []
-        for index, size in enumerate(tensor.shape):
-            known = self.state.symbols_of(int(size))
-            symbols.append(known[0] if known else f"{path}.{index}")
-            if not known:
-                new.sizes[symbols[-1]] = int(size)
-        new.set_spec(path, Spec(kind="tensor", axes=tuple(symbols)))
 
     def set_size(self, symbol: str, size: object) -> None:
         """Give a symbol another size."""
@@ -172,17 +159,6 @@ class StateChanges:
             member = Spec(kind="enum", cls=name_class(type(value)), value=value.name)  # type: ignore[attr-defined]
             self._copy(f"{path} is {value}").set_spec(path, member)
 
-    def try_members(self, path: str) -> None:
-        """Let an argument be each other member of its enumeration."""
-        spec = self.state.specs[path]
-        for member in locate_class(spec.cls):
-            if member.name != spec.value:
-                self.set_value(path, member)
-
     def make_object(self, path: str, cls: type) -> None:
         """Let an argument be an object of a class of the project."""
         self.guesser.add_object(self._copy(f"{path} is a {cls.__name__}"), path, cls)
-
-    def drop(self, path: str) -> None:
-        """Leave an argument out of the call."""
-        self._copy(f"{path} is left out").set_spec(path, Spec(kind="default"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from triton_doctor.explore.child.state import Spec, State
+from triton_doctor.explore.child.state import Spec, State, Tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def states_from_examples(examples: str, first: State, guesser: Guesser) -> Itera
 
 
 def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int) -> State:
-    """The first guess with the ranks, dtypes, flags, choices and objects of an example."""
+    """Return the first guess with the ranks, dtypes, flags, choices and objects of an example."""
     state = first.copy(f"like example {number}")
     state.dtype = example.dtype
     for path, spec in example.specs.items():
@@ -47,11 +47,14 @@ def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int)
             state.specs[path] = msgspec.structs.replace(spec, axes=(symbol,))
         else:
             state.specs[path] = spec
+        varied = {tie.symbol for tie in example.ties}
+        own = zip(state.specs[path].axes, spec.axes, strict=True)
+        state.ties += tuple(Tie(symbol=symbol, provenance="test", what="") for symbol, its in own if its in varied)
     return state
 
 
 def _as_recorded(first: State, example: State, number: int) -> State:
-    """The example, completed from the first guess, with one symbol for all axes of one size."""
+    """Return the example, completed from the first guess, with one symbol for all axes of one size."""
     state = example.copy(f"example {number}")
     by_size: dict[int, str] = {}
     for symbol in example.free:

@@ -54,7 +54,7 @@ def explain(trials: SizeTrials, axes: Mapping[str, SymbolAxes]) -> Explained:
     groups: defaultdict[tuple[tuple[str, str], ...], list[Owner]] = defaultdict(list)
     for owner, symbols in followed.items():
         groups[tuple((symbol, axes[symbol].find(owner).name) for symbol in symbols)].append(owner)
-    told = {
+    explained = {
         owner: explanation
         for group, owners in groups.items()
         for owner, explanation in _explain_group(trials, group, owners).items()
@@ -68,7 +68,7 @@ def explain(trials: SizeTrials, axes: Mapping[str, SymbolAxes]) -> Explained:
     moves, inner = [], []
     for group, owners in groups.items():
         for owner in owners:
-            explanation = told.get(owner, UNEXPLAINED)
+            explanation = explained.get(owner, UNEXPLAINED)
             formula, growth = explanation.formula, explanation.growth
             if formula is None and len(group) == 1 and _runs_at_powers(trials.alone[group[0][0]]):
                 # Rounding a power of two changes nothing, so that no formula is certain: the size itself is the least.
@@ -130,7 +130,7 @@ def _explain_group(
 
 
 def _dimension(name: str, alone: Alone) -> Dimension:
-    """The sizes that are allowed: any where all ran that were tried, else multiples, or those that ran."""
+    """Return the sizes that are allowed: any where all ran that were tried, else multiples, or those that ran."""
     sizes = sorted(alone.ran)
     if not alone.failed:
         return Dimension(name=name, first=1, last=max(LARGEST, sizes[-1]))
@@ -167,7 +167,7 @@ def _extend(trials: SizeTrials, point: Point, symbols: Sequence[str]) -> Point:
 
 
 def _narrow(trials: SizeTrials, symbols: Sequence[str], owners: frozenset[Owner]) -> dict[Point, Observation]:
-    """What was seen where all but `symbols` are as in the state: of the kernels of `owners` these parts."""
+    """Return what was seen where all but `symbols` are as in the state: of the kernels of `owners` these parts."""
     kernels = {kernel for kernel, _ in owners}
     narrowed = {}
     for point, seen in trials.seen.items():
@@ -195,7 +195,7 @@ def _gives_all(
     symbols: Sequence[str],
     names: Mapping[str, str],
 ) -> bool:
-    """Whether `formula` gives a value of `owner` at every point."""
+    """Return whether `formula` gives a value of `owner` at every point."""
     for point, values in seen:
         if owner in values:
             sizes = {names[symbol]: size for symbol, size in zip(symbols, point, strict=True) if symbol in names}

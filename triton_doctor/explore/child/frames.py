@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +26,7 @@ from triton_doctor.explore.child.source import (
 from triton_doctor.explore.child.target import class_parameters, constructor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import FrameType, TracebackType
 
     from triton_doctor.explore.child.building import BuiltCall
@@ -46,34 +46,33 @@ UNKNOWN = NotEvaluated()
 
 @dataclass(kw_only=True)
 class LiveFrame:
-    """A frame of the project, at a line. `caller` is the next outer one of the project, `names` hide its locals."""
+    """A frame of the project, at a line. `caller` is the next outer one of the project."""
 
     frame: FrameType
     line: int
     caller: LiveFrame | None
-    names: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
-        """The file."""
+        """Return the file."""
         return self.frame.f_code.co_filename
 
     @property
     def statements(self) -> list[ast.stmt]:
-        """The statements around the line, in the function, the outermost first."""
+        """Return the statements around the line, in the function, the outermost first."""
         found = statements_at(self.path, self.line)
         starts = [index for index, each in enumerate(found) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
         return found[starts[-1] + 1 if starts and starts[-1] + 1 < len(found) else 0 :]
 
     @property
     def statement(self) -> ast.AST:
-        """What runs at the line."""
+        """Return what runs at the line."""
         statements = self.statements
         return header_of(statements[-1]) if statements else ast.Pass()
 
     @property
     def function(self) -> ast.AST | None:
-        """The definition of the function of this frame."""
+        """Return the definition of the function of this frame."""
         return function_of_code(self.frame.f_code)
 
     def evaluate(self, node: ast.AST) -> Any:
@@ -82,13 +81,9 @@ class LiveFrame:
             return UNKNOWN
         try:
             code = compile(ast.fix_missing_locations(ast.Expression(node)), OUTSIDE, "eval")
-            return eval(code, self.frame.f_globals, {**self.frame.f_locals, **self.names})
+            return eval(code, self.frame.f_globals, dict(self.frame.f_locals))
         except BaseException:  # whatever the project's code raises
             return UNKNOWN
-
-    def within(self, names: dict[str, Any]) -> LiveFrame:
-        """Return this frame with further names."""
-        return LiveFrame(frame=self.frame, line=self.line, caller=self.caller, names=names)
 
 
 def frames_of(traceback: TracebackType | None, is_inside: Callable[[str], bool]) -> list[LiveFrame]:
@@ -147,16 +142,12 @@ class Tracker:
                 return next((path for each in values if (path := self.path_of(each, frame, depth + 1))), None)
             case ast.Subscript(value=owner, slice=ast.Constant(value=str() as name)):
                 return self.path_of_attribute(frame.evaluate(owner), name, depth + 1)
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
-                return self._path_of_rest(name, index, frame, depth)
             case _:
                 return None
 
     def _path_of_name(self, name: str, value: Any, frame: LiveFrame, depth: int) -> str | None:
         code = frame.frame.f_code
         function = frame.function
-        if name in frame.names:
-            return None
         for assigned in [] if function is None else assigned_values(function, name, frame.line):
             # What the name was given, if nothing that it depends on has changed since.
             path = self.path_of(assigned, frame, depth + 1) if not _mentions(assigned, name) else None
@@ -174,16 +165,6 @@ class Tracker:
             return None
         passed = _argument_for(name, frame)
         return None if passed is None else self.path_of(passed, frame.caller, depth + 1)
-
-    def _path_of_rest(self, name: str, index: int, frame: LiveFrame, depth: int) -> str | None:
-        """`args[1]` of a wrapper that takes `*args`."""
-        code = frame.frame.f_code
-        first = code.co_argcount + code.co_kwonlyargcount
-        if not code.co_flags & inspect.CO_VARARGS or code.co_varnames[first] != name or frame.caller is None:
-            return None
-        place = code.co_argcount + index
-        passed = [call.args[place] for call in _calls_to(frame) if place < len(call.args)]
-        return self.path_of(passed[0], frame.caller, depth + 1) if passed else None
 
     def path_of_attribute(self, holder: Any, name: str, depth: int = 0) -> str | None:
         """Return the argument that the attribute `name` of an object is."""
@@ -212,7 +193,7 @@ class Tracker:
         return self._path_of_parameter(holder, name, depth + 1)
 
     def _path_of_parameter(self, holder: Any, parameter: str, depth: int) -> str | None:
-        """The argument that was given to the parameter of the constructor that made `holder`."""
+        """Return the argument that was given to the parameter of the constructor that made `holder`."""
         state, instance = self._built.state, self._built.instance
         if parameter not in class_parameters(type(holder)) or depth > DEEPEST:
             return None
@@ -220,16 +201,6 @@ class Tracker:
         if start is not None:
             path = f"{start}.{parameter}"
             return path if path in state.specs else None
-        for outer in _holders_of(holder, instance):
-            definition = definition_of(constructor_of(type(outer)))
-            for call in [] if definition is None else _calls_of(definition, type(holder).__name__):
-                passed = _bind(call, list(class_parameters(type(holder))), parameter)
-                for name in [] if passed is None else _names_in(passed):
-                    found = self._path_of_parameter(outer, name.removeprefix("self."), depth + 1)
-                    if found is None and name.startswith("self."):
-                        found = self.path_of_attribute(outer, name.removeprefix("self."), depth + 1)
-                    if found is not None:
-                        return found
         return None
 
 
@@ -237,17 +208,8 @@ def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
 
 
-def _names_in(node: ast.AST) -> Iterator[str]:
-    """The names, `self.name` too, of which an expression is made."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and each.id != "self":
-            yield each.id
-        elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self":
-            yield f"self.{each.attr}"
-
-
 def _argument_for(name: str, frame: LiveFrame) -> ast.expr | None:
-    """What the caller of `frame` passes for the parameter `name`."""
+    """Return what the caller of `frame` passes for the parameter `name`."""
     code, caller = frame.frame.f_code, frame.caller
     names = list(code.co_varnames[: code.co_argcount])
     is_bound = bool(names) and names[0] in ("self", "cls", "ctx")
@@ -259,15 +221,12 @@ def _argument_for(name: str, frame: LiveFrame) -> ast.expr | None:
 
 
 def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
-    """The expression that `call` passes to the parameter `name` of those in order."""
+    """Return the expression that `call` passes to the parameter `name` of those in order."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
     for index, each in enumerate(call.args[: len(names)]):
         if isinstance(each, ast.Starred):
-            if name in names[index:]:
-                rest = ast.Constant(value=names.index(name) - index)
-                return ast.Subscript(value=each.value, slice=rest, ctx=ast.Load())
             return None
         if names[index] == name:
             return each
@@ -275,7 +234,7 @@ def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
 
 
 def _calls_to(frame: LiveFrame) -> list[ast.Call]:
-    """The calls in the caller's statement that `frame` may be in."""
+    """Return the calls in the caller's statement that `frame` may be in."""
     caller = frame.caller
     if caller is None:
         return []
@@ -285,7 +244,7 @@ def _calls_to(frame: LiveFrame) -> list[ast.Call]:
 
 
 def _calls_code(function: Any, code: Any) -> bool:
-    """Whether calling `function` runs `code`."""
+    """Return whether calling `function` runs `code`."""
     if isinstance(function, torch.nn.Module):
         function = function.forward
     owner = getattr(function, "__self__", None)
@@ -294,22 +253,3 @@ def _calls_code(function: Any, code: Any) -> bool:
     if inspect.isclass(function):
         function = constructor_of(function)
     return code_of(function) is code or getattr(function, "__code__", None) is code
-
-
-def _calls_of(definition: ast.AST, name: str) -> Iterator[ast.Call]:
-    """The calls of `name` in a function."""
-    for node in ast.walk(definition):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
-            yield node
-
-
-def _holders_of(held: Any, instance: Any) -> Iterator[Any]:
-    """The objects below `instance` that have `held` as an attribute."""
-    if isinstance(instance, torch.nn.Module):
-        for module in instance.modules():
-            children = list(module.children())
-            lists = [each for child in children if isinstance(child, torch.nn.ModuleList) for each in child]
-            if any(each is held for each in (*children, *lists)):
-                yield module
-    elif instance is not None and any(each is held for each in getattr(instance, "__dict__", {}).values()):
-        yield instance

@@ -43,7 +43,7 @@ class Notes:
         self._inside: dict[str, bool] = {}
 
     def is_inside(self, path: str) -> bool:
-        """Whether a file is one of the project."""
+        """Return whether a file is one of the project."""
         if path not in self._inside:
             self._inside[path] = os.path.realpath(path).startswith(self._root)
         return self._inside[path]
@@ -113,7 +113,7 @@ class Guesser:
         state.set_spec(path, self.spec(state, path, hint, notes))
 
     def _class_of(self, hint: Any, notes: ParameterNotes) -> Any:
-        """The class of the project that an argument is an object of, by its type or by what is read off it."""
+        """Return the class of the project that an argument is an object of, by its type or by what is read off it."""
         cls = _class_in(hint)
         if inspect.isclass(cls) and self._is_constructed(cls):
             return cls
@@ -150,7 +150,7 @@ class Guesser:
         return list(found)[:MOST_CLASSES]
 
     def _is_constructed(self, cls: Any) -> bool:
-        """Whether an argument of this class is made by its constructor: it is of the project, or a plain record."""
+        """Return whether an argument of this class is made by its constructor: it is of the project, or a record."""
         if is_enum(cls) or issubclass(cls, torch.Tensor) or not name_class(cls):
             return False
         try:
@@ -242,7 +242,7 @@ ATTRIBUTE_SIZES = (
 
 
 def _defines(cls: Any, name: str) -> bool:
-    """Whether objects of `cls` have the attribute `name`."""
+    """Return whether objects of `cls` have the attribute `name`."""
     if name in getattr(cls, "__dataclass_fields__", ()) or any(name in vars(each) for each in cls.__mro__[:-1]):
         return not issubclass(cls, torch.nn.Module) or any(
             name in vars(each) for each in cls.__mro__ if each not in TORCHS
@@ -300,7 +300,7 @@ def hints_of(function: Any) -> dict[str, Any]:
 
 
 def _not_none(hint: Any) -> Any:
-    """`X` of `X | None`; the first of several."""
+    """Return `X` of `X | None`, the first of several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         others = [each for each in typing.get_args(hint) if each is not type(None)]
         tensors = [each for each in others if _kind_of_hint(each) == "tensor"]
@@ -314,7 +314,7 @@ def _class_in(hint: Any) -> Any:
 
 
 def _item_of(hint: Any) -> Any:
-    """What a list of this type holds: a type, or one for each item of a tuple; None where it is no list."""
+    """Return what a list of this type holds: a type, or one for each item of a tuple; None where it is no list."""
     hint = _not_none(hint)
     origin, given = typing.get_origin(hint), typing.get_args(hint)
     if origin not in (list, tuple, set, frozenset) and getattr(origin, "__name__", "") not in ("Sequence", "Iterable"):
@@ -335,7 +335,7 @@ def kind_of(name: str, hint: Any, notes: ParameterNotes) -> str:
 
 
 def _kind_of_hint(hint: Any) -> str:
-    """The kind of argument that a type hint says; empty where it says none."""
+    """Return the kind of argument that a type hint says; empty where it says none."""
     if hint is EMPTY or hint is Any:
         return ""
     hint = _not_none(hint)
@@ -360,7 +360,7 @@ def _kind_of_hint(hint: Any) -> str:
 
 
 def _kind_of_name(name: str, notes: ParameterNotes) -> str:
-    """The kind of a parameter of which only the name is known."""
+    """Return the kind of a parameter of which only the name is known."""
     if notes.rank or notes.least_rank or notes.axes:
         return "tensor"
     if name.endswith("dtype"):

@@ -195,7 +195,7 @@ def _inside_json(text: str) -> str:
 
 
 def _top_modules(plan: EntryPlan) -> set[str]:
-    """The names of modules and packages of the project itself."""
+    """Return the names of modules and packages of the project itself."""
     # A root that is not in the copy, such as a hidden folder, has no module to import.
     roots = (Path(plan.root, root) for root in plan.import_roots)
     return {path.stem for root in roots if root.is_dir() for path in root.iterdir()}

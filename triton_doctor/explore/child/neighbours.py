@@ -46,8 +46,6 @@ def neighbours(target: Target, state: State, guesser: Guesser) -> Iterator[State
                     new = state.copy(f"{path} is given")
                     new.set_spec(path, guesser.spec(new, path, hints.get(name), notes.get(name, NOTHING)))
                     changes.states.append(new)
-            elif spec.kind == "enum":
-                changes.try_members(path)
     if state.dtype == "float32":
         changes.set_all_dtypes("bfloat16")
     for role, size in EXTREMES:

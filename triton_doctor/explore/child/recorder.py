@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import os
 import signal
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
@@ -21,8 +19,9 @@ import msgspec
 import torch
 
 from triton_doctor.explore.child import answer
+from triton_doctor.explore.child.calling import renew_threads
 from triton_doctor.explore.child.stand_ins import install
-from triton_doctor.explore.child.state import CONSTRUCTOR, FLOAT, Spec, State
+from triton_doctor.explore.child.state import CONSTRUCTOR, FLOAT, Spec, State, Tie
 from triton_doctor.runtime.dry import dry_run
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ class SeedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def record_seeds(plan: SeedPlan) -> SeedRecord:
     """Run one file, and return the calls of entries that it made."""
+    renew_threads()
     install(plan.own_modules, lambda path: path.startswith(f"{plan.root}/"))
     recorder = Recorder(plan.root, plan.entries)
     signal.signal(signal.SIGPROF, _stop)
@@ -73,7 +73,6 @@ def _stop(*_: object) -> None:
 
 def _run(plan: SeedPlan) -> None:
     path = f"{plan.root}/{plan.path}"
-    os.chdir(_make_working_folder(plan.root))
     if plan.is_test:
         import pytest
 
@@ -85,15 +84,6 @@ def _run(plan: SeedPlan) -> None:
     sys.argv[:] = [path]
     sys.path.insert(0, path.rpartition("/")[0])
     runpy.run_path(path, run_name="__main__")
-
-
-def _make_working_folder(root: str) -> str:
-    """Return a folder in which the project's files are found, and to which logs and results can be written."""
-    folder = f"{tempfile.gettempdir()}/work"
-    os.mkdir(folder)  # noqa: PTH102
-    for name in os.listdir(root):  # noqa: PTH208
-        os.symlink(f"{root}/{name}", f"{folder}/{name}")  # noqa: PTH211
-    return folder
 
 
 class Recorder:
@@ -259,7 +249,9 @@ class _CallForm:
             for path, spec in self._specs.items()
         }
         sizes = {symbol: chosen[symbol] for symbol in symbols.values()}
-        return State(specs=specs, sizes=sizes, dtype=dtype or "float32", note="a call of the project's own")
+        varied = (symbol for symbol in sizes if len({call[symbol] for call in self._calls}) > 1)
+        ties = tuple(Tie(symbol=symbol, provenance="test", what="") for symbol in varied)
+        return State(specs=specs, sizes=sizes, dtype=dtype or "float32", ties=ties, note="a call of the project's own")
 
 
 def _is_floating(dtype: str) -> bool:

@@ -41,7 +41,6 @@ PAIRS = (
     ),
 )
 TENSOR_METHODS = frozenset(dir(torch.Tensor)) - frozenset(dir(object))
-DTYPES_IN_MESSAGE = re.compile(r"dtype|scalar type|Half|BFloat16|tensors used as indices|Expected tensor for argument")
 
 
 def repair(target: Target, seen: Seen, guesser: Guesser) -> list[State]:
@@ -78,21 +77,12 @@ class Repair:
                 self._attribute(frame)
             case TypeError():
                 self._type(frame)
-            case KeyError():
-                self._key(frame)
-            case ZeroDivisionError():
-                self._zero(frame)
             case _:
                 pass
         self._conditions(frame)
         self._unpack(frame)
-        self._enum(frame)
-        self._ranks_in_message(frame)
         self._view(frame)
-        self._dtypes(frame)
-        self._scalars(frame)
         self._numbers(frame)
-        self._data_dependent(frame)
         if len(self.changes.states) < FEW:
             self._other_kinds(frame)
         return self.changes.states
@@ -100,7 +90,7 @@ class Repair:
     # What the statement says
 
     def _conditions(self, frame: LiveFrame) -> None:
-        """An `assert`, or an `if` around a `raise`."""
+        """Solve an `assert`, or an `if` around a `raise`."""
         statements = frame.statements
         last = statements[-1] if statements else None
         if isinstance(last, ast.Assert) and isinstance(self.error, AssertionError):
@@ -116,7 +106,7 @@ class Repair:
                         self.solver.solve(earlier.test, True, frame)
 
     def _unpack(self, frame: LiveFrame) -> None:
-        """`batch, length = x.shape` with another rank."""
+        """Give a tensor the rank that `batch, length = x.shape` needs."""
         if "unpack" not in self.text:
             return
         numbers = re.search(r"expected (?:at least )?(\d+)", self.text)
@@ -142,7 +132,7 @@ class Repair:
                     self.changes.make(path, "tensor", "list")
 
     def _index(self, frame: LiveFrame) -> None:
-        """An axis that a tensor does not have."""
+        """Add an axis that a tensor does not have."""
         for node in ast.walk(frame.statement):
             match node:
                 case ast.Subscript(value=ast.Attribute(value=subject, attr="shape"), slice=index):
@@ -154,13 +144,6 @@ class Repair:
                     value = frame.evaluate(subject)
                     if isinstance(value, torch.Tensor) and value.dim() < len(indices):
                         self._add_rank(subject, len(indices), frame)
-                case ast.Subscript(value=subject, slice=index) if (
-                    "list index" in self.text or "tuple index" in self.text
-                ):
-                    place = frame.evaluate(index)
-                    path = self.tracker.path_of(subject, frame)
-                    if path is not None and type(place) is int and place >= 0:
-                        self._lengthen(path, place + 1)
                 case _:
                     pass
         limits = re.search(r"expected to be in range of \[-(\d+), \d+\]", self.text)
@@ -177,19 +160,14 @@ class Repair:
             self._add_rank(subject, needed, frame)
 
     def _add_rank(self, subject: ast.expr, needed: int, frame: LiveFrame) -> None:
-        """Have the argument that `subject` was made of have as many further axes as `subject` lacks."""
+        """Give the argument that `subject` was made of as many further axes as `subject` lacks."""
         value, path = frame.evaluate(subject), self.tracker.path_of(subject, frame)
         spec = self.state.specs.get(path or "")
         if spec is not None and isinstance(value, torch.Tensor):
             self.changes.set_rank(path, len(spec.axes) + needed - value.dim())
 
-    def _lengthen(self, path: str, items: int) -> None:
-        spec = self.state.specs.get(path)
-        if spec is not None and spec.kind == "list" and spec.axes:
-            self.changes.set_size(spec.axes[0], items)
-
     def _attribute(self, frame: LiveFrame) -> None:
-        """`x.shape` of what is no tensor, `cfg.heads` of what is no config."""
+        """Make a tensor of what has no `x.shape`, a config of what has no `cfg.heads`."""
         found = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", self.text)
         if not found:
             return
@@ -211,18 +189,13 @@ class Repair:
                 self.changes.make(path, "config", "tensor")
 
     def _object_with(self, path: str, name: str, frame: LiveFrame) -> None:
-        """An object of a class of the project that has the attribute `name`."""
+        """Make an object of a class of the project that has the attribute `name`."""
         for cls in self.changes.guesser.classes_with(name, frame.frame.f_globals):
             self.changes.make_object(path, cls)
 
     def _type(self, frame: LiveFrame) -> None:
-        """Something of another kind than was needed."""
+        """Make an argument of another kind."""
         for node in ast.walk(frame.statement):
-            if isinstance(node, ast.BinOp):
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    value = frame.evaluate(other)
-                    if frame.evaluate(one) is None and isinstance(value, torch.Tensor):
-                        self.changes.make_like(self.tracker.path_of(one, frame), value)
             if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
                 continue
             value, path = frame.evaluate(node), self.tracker.path_of(node, frame)
@@ -250,45 +223,10 @@ class Repair:
                 self.changes.make(path, "int", "tensor")
         self._arguments()
 
-    def _key(self, frame: LiveFrame) -> None:
-        """A key that a table does not have: one that it has."""
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.Subscript):
-                table = frame.evaluate(node.value)
-                if isinstance(table, dict):
-                    for key in list(table)[:6]:
-                        self.solver.set_value(node.slice, frame.evaluate(node.slice), key, frame)
-
-    def _enum(self, frame: LiveFrame) -> None:
-        """`Kind(4)`, where 4 is no value of the enumeration."""
-        if "is not a valid" not in self.text:
-            return
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.Call) and node.args:
-                cls = frame.evaluate(node.func)
-                path = self.tracker.path_of(node.args[0], frame)
-                for member in getattr(cls, "__members__", {}).values():
-                    self.changes.set_value(path, member.value)
-
-    def _zero(self, frame: LiveFrame) -> None:
-        """A divisor that came out as zero: larger sizes."""
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
-                self.solver.solve(ast.Compare(node.right, [ast.Gt()], [ast.Constant(value=0)]), True, frame)
-
     # What the message says
 
-    def _ranks_in_message(self, frame: LiveFrame) -> None:
-        ranks = re.findall(r"\b(\d)\s*-?(?:D\b|d\b|dim)|rank (\d)|[Ee]xpected (\d) dim", self.text)
-        if not ranks and "number of dimensions" not in self.text:
-            return
-        numbers = [int(next(filter(None, groups))) for groups in ranks][:2]
-        for node, _ in self._tensors_in(frame):
-            for rank in numbers:
-                self.changes.set_rank(self.tracker.path_of(node, frame), rank)
-
     def _view(self, frame: LiveFrame) -> None:
-        """`x.view(b, t, h, d)` where the last axis of x is not h*d."""
+        """Fit the axes of x to `x.view(b, t, h, d)`, where its last axis is not h*d."""
         if not re.search(r"is invalid for input of size|size of tensor|shape '", self.text):
             return
         for node in ast.walk(frame.statement):
@@ -332,33 +270,14 @@ class Repair:
         for symbol in self.state.symbols_of(shape[0]):
             self.changes.set_product(symbol, factors)
 
-    def _dtypes(self, frame: LiveFrame) -> None:
-        if not DTYPES_IN_MESSAGE.search(self.text):
-            return
-        if re.search("indices|index|Long|Int", self.text):
-            for node, _ in self._tensors_in(frame):
-                path = self.tracker.path_of(node, frame)
-                if path in self.state.specs and path is not None and self.state.specs[path].dtype != "int64":
-                    self.changes.set_dtype(path, torch.int64)
-        self.changes.set_all_dtypes("bfloat16", "float16", "float32")
-
-    def _scalars(self, frame: LiveFrame) -> None:
-        """A tensor that is asked for its only value."""
-        if not ("scalar" in self.text and "item" in self.text) and "Boolean value of Tensor" not in self.text:
-            return
-        for node, _ in self._tensors_in(frame):
-            path = self.tracker.path_of(node, frame)
-            self.changes.make(path, "bool" if "Boolean" in self.text else "int")
-            self.changes.set_rank(path, 0)
-
     def _numbers(self, frame: LiveFrame | None) -> None:
-        """Two sizes in a message are equal, or one is what the other must be."""
+        """Tie two sizes in a message, or give the one what the other must be."""
         if re.search(r"unpack|out of range|dimension specified|missing|is not a valid", self.text):
             return
         for pattern in PAIRS:
             for sizes in pattern.findall(self.text):
-                for one, other in zip(sizes[::2], sizes[1::2], strict=True):
-                    self._equal_sizes(int(one), int(other))
+                for each, other in zip(sizes[::2], sizes[1::2], strict=True):
+                    self._equal_sizes(int(each), int(other))
         if self.changes.states:
             return
         found = [int(next(filter(None, groups))) for groups in NUMBER.findall(self.text)]
@@ -366,42 +285,42 @@ class Repair:
         known = [(number, symbols) for number, symbols in numbers if symbols]
         for index, (_, symbols) in enumerate(known):
             for _, others in known[index + 1 :]:
-                for one in symbols[:FEW]:
+                for item in symbols[:FEW]:
                     for other in others[:FEW]:
-                        self.solver.tie(one, other, self.text[:80])
+                        self.solver.tie(item, other, self.text[:80])
         for number, symbols in numbers:
             if not symbols and number > 1:
                 for size, others in known[:FEW]:
                     for symbol in others[:2]:
                         self._relate(symbol, size, number)
 
-    def _equal_sizes(self, one: int, other: int) -> None:
-        """Two sizes must be the same: tie their symbols, or give the one what the other is."""
-        symbols, others = self.state.symbols_of(one), self.state.symbols_of(other)
-        for symbol in symbols if one != other else ():
+    def _equal_sizes(self, first: int, other: int) -> None:
+        """Tie the symbols of two sizes that must be the same, or give the one what the other is."""
+        symbols, others = self.state.symbols_of(first), self.state.symbols_of(other)
+        for symbol in symbols if first != other else ():
             for each in others:
                 self.solver.tie(symbol, each, self.text[:80])
-        for known, size, needed in ((symbols, one, other), (others, other, one)):
-            for symbol in known if not (symbols and others) and one != other else ():
+        for known, size, needed in ((symbols, first, other), (others, other, first)):
+            for symbol in known if not (symbols and others) and first != other else ():
                 self._relate(symbol, size, needed)
 
     def _relate(self, symbol: str, size: int, number: int) -> None:
         """Let `symbol` be `number`, as a product of other symbols where it is one."""
         symbols = [each for each in self.state.free if self.state.size(each) > 1 and each != symbol]
-        for index, one in enumerate(symbols):
+        for index, first in enumerate(symbols):
             for other in symbols[index:]:
-                if self.state.size(one) * self.state.size(other) == number:
-                    self.changes.set_product(symbol, (one, other))
-                elif number % size == 0 and self.state.size(one) * size == number:
+                if self.state.size(first) * self.state.size(other) == number:
+                    self.changes.set_product(symbol, (first, other))
+                elif number % size == 0 and self.state.size(first) * size == number:
                     break
-        for one in symbols:
-            factor, rest = divmod(number, self.state.size(one))
+        for item in symbols:
+            factor, rest = divmod(number, self.state.size(item))
             if not rest and 1 < factor <= 8:
-                self.changes.set_product(symbol, (one, factor))
+                self.changes.set_product(symbol, (item, factor))
         self.changes.set_size(symbol, number)
 
     def _gradient(self) -> None:
-        """A backward that gives a gradient of another shape than the argument has."""
+        """Give an argument the shape that its gradient has."""
         found = re.search(r"invalid gradient at index (\d+) - got \[([^\]]*)\]", self.text)
         if not found:
             return
@@ -413,21 +332,15 @@ class Repair:
             self.changes.set_rank(path, rank)
 
     def _arguments(self) -> None:
-        """A call that does not fit its parameters: save_for_backward of an int, arguments of the wrong name."""
+        """Make tensors of what save_for_backward was given."""
         found = re.search(r"can only save variables, but argument \d+ is of type (\w+)", self.text)
         if found:
             for path, spec in self.state.specs.items():
                 if spec.kind in (found.group(1), "none"):
                     self.changes.make(path, "tensor")
 
-    def _data_dependent(self, frame: LiveFrame) -> None:
-        """Nothing but sizes is left to change where a call takes too long, or too much memory."""
-        if isinstance(self.error, MemoryError) or type(self.error).__name__ == "CallTooLongError":
-            for symbol in sorted(self.state.free, key=self.state.size)[-FEW:]:
-                self.changes.set_size(symbol, max(1, self.state.size(symbol) // 8))
-
     def _other_kinds(self, frame: LiveFrame) -> None:
-        """The tensors of the failing line with another rank; what is None as a tensor."""
+        """Give the tensors of the failing line another rank; make a tensor of what is None."""
         for node in ast.walk(frame.statement):
             if not isinstance(node, ast.Name):
                 continue
@@ -443,7 +356,7 @@ class Repair:
                 self.changes.make(path, "tensor")
 
     def _tensors_in(self, frame: LiveFrame) -> Iterator[tuple[ast.expr, Any]]:
-        """The names and attributes of the failing statement that are tensors."""
+        """Yield the names and attributes of the failing statement that are tensors."""
         for node in ast.walk(frame.statement):
             if isinstance(node, ast.Name | ast.Attribute):
                 value = frame.evaluate(node)
@@ -457,7 +370,7 @@ def where_of(seen: Seen, is_inside: Callable[[str], bool]) -> tuple[tuple[str, i
 
 
 def _start_of_slice(node: ast.expr) -> int:
-    """2 of `x.shape[2:]`, else 0."""
+    """Return 2 of `x.shape[2:]`, else 0."""
     if (
         isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Slice)

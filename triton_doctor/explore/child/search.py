@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.explore.child.branches import other_branches
-from triton_doctor.explore.child.calling import Seen, describe_error, execute
+from triton_doctor.explore.child.calling import Seen, describe_error, execute, renew_threads
 from triton_doctor.explore.child.changes import StateChanges
 from triton_doctor.explore.child.examples import states_from_examples
 from triton_doctor.explore.child.guesses import Guesser, Notes
@@ -180,7 +180,7 @@ class CallSearch:
                 yield new, again
 
     def _other_ranks(self, state: State) -> Iterator[State]:
-        """The call with its tensors of the smallest rank at higher ones: the code may take any."""
+        """Yield the call with its tensors of the smallest rank at higher ones: the code may take any."""
         ranks = {len(spec.axes) for spec in state.specs.values() if spec.kind == "tensor"}
         if not ranks or max(ranks) > 3:
             return
@@ -201,6 +201,7 @@ def reach(
     plan: EntryPlan, target: Target, limits: Limits, *, trace: Callable[[str], None] | None = None
 ) -> ReachedStates:
     """Find calls of `target` that reach its launches. Must be in a dry run."""
+    renew_threads()
     guesser = Guesser(Notes(plan.notes, plan.root))
     search = CallSearch(
         target=target,

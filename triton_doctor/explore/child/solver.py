@@ -58,12 +58,10 @@ class Solver:
                     self.solve(each, wanted, frame, depth + 1)
             case ast.Compare(ops=[_, _, *_]):
                 lefts = [node.left, *node.comparators]
-                for one, operator, other in zip(lefts, node.ops, node.comparators, strict=False):
-                    self.solve(ast.Compare(one, [operator], [other]), wanted, frame, depth + 1)
+                for left, operator, other in zip(lefts, node.ops, node.comparators, strict=False):
+                    self.solve(ast.Compare(left, [operator], [other]), wanted, frame, depth + 1)
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 self._compare(left, operator, right, wanted, frame)
-            case ast.Call(func=ast.Name(id="all" | "any"), args=[ast.GeneratorExp() as generator]):
-                self._solve_each(generator, wanted, frame, depth)
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, classes]):
                 path = self.path_of(subject, frame)
                 if wanted:
@@ -89,7 +87,7 @@ class Solver:
             self.changes.states.append(state)
 
     def _set_truth(self, node: ast.expr, wanted: bool, frame: LiveFrame) -> None:
-        """A flag, or something that is None or not."""
+        """Set a flag, or something that is None or not."""
         path = self.path_of(node, frame)
         if path is None:
             value = frame.evaluate(node)
@@ -100,17 +98,8 @@ class Solver:
         if wanted:
             self.changes.make(path, "tensor")
 
-    def _solve_each(self, generator: ast.GeneratorExp, wanted: bool, frame: LiveFrame, depth: int) -> None:
-        loop = generator.generators[0]
-        for item in _options(frame.evaluate(loop.iter)):
-            if not isinstance(loop.target, ast.Name):
-                return
-            inner = frame.within({**frame.names, loop.target.id: item})
-            if truth_of(inner.evaluate(generator.elt)) is not wanted:
-                self.solve(generator.elt, wanted, inner, depth + 1)
-
     def _solve_call(self, node: ast.Call, wanted: bool, frame: LiveFrame, depth: int) -> None:
-        """A function of the project: solve the test that decides what it returns."""
+        """Solve the test that decides what a function of the project returns."""
         inner = self._trace_return(node, frame)
         if inner is None:
             return
@@ -137,9 +126,7 @@ class Solver:
             if event == "return":
                 traced = frame_at(running, self._is_inside)
                 if traced is not None:
-                    traced.caller = LiveFrame(
-                        frame=frame.frame, line=frame.line, caller=frame.caller, names=frame.names
-                    )
+                    traced.caller = frame
                     found.append(traced)
             return in_function
 
@@ -157,7 +144,7 @@ class Solver:
         return found[-1] if found else None
 
     def rank_subject(self, node: ast.AST, frame: LiveFrame) -> str | None:
-        """`x` of `x.dim()`, `x.ndim`, `len(x.shape)`."""
+        """Return `x` of `x.dim()`, `x.ndim`, `len(x.shape)`."""
         match node:
             case ast.Call(func=ast.Attribute(value=subject, attr="dim" | "ndimension"), args=[]):
                 return self.path_of(subject, frame)
@@ -275,9 +262,9 @@ class Solver:
                     return
         of_first, of_second = changes.state.symbols_of(first), changes.state.symbols_of(second)
         what = f"{ast.unparse(left)} == {ast.unparse(right)}"
-        for one in of_first:
+        for item in of_first:
             for other in of_second:
-                self.tie(one, other, what)
+                self.tie(item, other, what)
         for symbol in of_first:
             changes.set_size(symbol, second)
         for symbol in of_second:
@@ -286,16 +273,16 @@ class Solver:
             if not symbols and not isinstance(node, ast.Constant):
                 self._derive(node, value, frame)
 
-    def tie(self, one: str, other: str, what: str) -> None:
+    def tie(self, first: str, other: str, what: str) -> None:
         """Unify two symbols, an int's into an axis' rather than the other way round."""
-        pairs = [(one, other), (other, one)]
-        if self.changes.state.is_axis(one) and not self.changes.state.is_axis(other):
+        pairs = [(first, other), (other, first)]
+        if self.changes.state.is_axis(first) and not self.changes.state.is_axis(other):
             pairs.reverse()
         for symbol, kept in pairs:
             self.changes.unify(symbol, kept, provenance="unknown", what=what)
 
     def _divide(self, number: Any, divisor: Any, rest: int) -> None:
-        """`number % divisor == rest`."""
+        """Let `number % divisor == rest`."""
         changes = self.changes
         if type(number) is not int or type(divisor) is not int or divisor <= 0:
             return
@@ -309,7 +296,7 @@ class Solver:
             changes.set_size(symbol, smaller)
 
     def _fill_up(self, number: ast.BinOp, divisor: Any, rest: int, frame: LiveFrame) -> None:
-        """`(a - b) % divisor == rest`: enlarge a."""
+        """Enlarge a in `(a - b) % divisor == rest`."""
         value = frame.evaluate(number)
         if type(value) is int and type(divisor) is int and divisor > 0:
             for symbol in self.changes.state.symbols_of(frame.evaluate(number.left)):
@@ -329,9 +316,9 @@ class Solver:
             parts = self._extremes(node, frame)
             for part in parts:
                 sides = (part, right) if node is left else (left, part)
-                one, other = map(frame.evaluate, sides)
-                if type(one) is int and type(other) is int:
-                    self._order(sides[0], operator, sides[1], one, other, wanted, frame)
+                item, other = map(frame.evaluate, sides)
+                if type(item) is int and type(other) is int:
+                    self._order(sides[0], operator, sides[1], item, other, wanted, frame)
             if parts:
                 return
         is_less = isinstance(operator, ast.Lt | ast.LtE) == wanted
@@ -347,24 +334,16 @@ class Solver:
                 self._derive(node, bound, frame)
 
     def _extremes(self, node: ast.expr, frame: LiveFrame) -> list[ast.expr]:
-        """The arguments of `min(...)` or `max(...)`, also beneath a name; any of them may decide a comparison."""
+        """Return the arguments of `min(...)` or `max(...)`, also beneath a name; any may decide a comparison."""
         if isinstance(node, ast.Name) and frame.function is not None:
             node = next(iter(assigned_values(frame.function, node.id, frame.line)), node)
         is_extreme = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
         return node.args if is_extreme and isinstance(node, ast.Call) else []
 
     def _derive(self, node: ast.expr, wanted: int, frame: LiveFrame) -> None:
-        """`a // b`, `a * b`, `max(a, b)`: change the parts."""
+        """Change the parts of `a // b`, `a * b`, `max(a, b)`."""
         value = frame.evaluate(node)
         match node:
-            case ast.BinOp(op=ast.Mult(), left=one, right=other):
-                for part, factor in ((one, frame.evaluate(other)), (other, frame.evaluate(one))):
-                    if type(factor) is int and factor and wanted % factor == 0:
-                        self._set_part(part, wanted // factor, frame)
-            case ast.BinOp(op=ast.FloorDiv(), left=number, right=divisor):
-                by = frame.evaluate(divisor)
-                if type(by) is int:
-                    self._set_part(number, wanted * by, frame)
             case ast.Name() if frame.function is not None and value is not UNKNOWN:
                 for assigned in assigned_values(frame.function, node.id, frame.line)[:1]:
                     if not isinstance(assigned, ast.Name) and frame.evaluate(assigned) == value:
@@ -380,10 +359,6 @@ class Solver:
                     size = self.changes.state.size(symbol)
                     for changed in (size * 2, size // 2):
                         self.changes.set_size(symbol, max(1, changed))
-
-    def _set_part(self, node: ast.expr, value: int, frame: LiveFrame) -> None:
-        for symbol in self.changes.state.symbols_of(frame.evaluate(node)):
-            self.changes.set_size(symbol, value)
 
     def _equal_shapes(
         self, left: ast.expr, right: ast.expr, first: tuple[Any, ...], second: tuple[Any, ...], frame: LiveFrame
@@ -426,7 +401,7 @@ class Solver:
 
 
 def shape_subject(node: ast.AST) -> ast.expr | None:
-    """`x` of `x.shape` and `x.size()`."""
+    """Return `x` of `x.shape` and `x.size()`."""
     match node:
         case (
             ast.Attribute(value=subject, attr="shape")

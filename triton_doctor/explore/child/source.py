@@ -26,7 +26,7 @@ def parse_file(path: str) -> ast.Module:
 
 @functools.cache
 def _functions_of(path: str) -> dict[tuple[str, int], Function]:
-    """The functions of a file, by name and first line: that of the first decorator, as a code object has it."""
+    """Return the functions of a file, by name and first line: that of the first decorator, as a code object has it."""
     found = {}
     for node in ast.walk(parse_file(path)):
         if isinstance(node, Function):
@@ -72,7 +72,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def blocks_of(statement: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements directly in `statement`."""
+    """Yield the blocks of statements directly in `statement`."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(statement, name, None)
         if isinstance(block, list) and block and isinstance(block[0], ast.stmt):

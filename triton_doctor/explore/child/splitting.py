@@ -39,7 +39,7 @@ class SymbolAxes:
 
     @property
     def all(self) -> tuple[Axis, ...]:
-        """All of them, the whole first."""
+        """Return all of them, the whole first."""
         return (self.whole, *(axis for axis, _ in self.free.values()), *(() if self.rest is None else (self.rest,)))
 
     def find(self, owner: Owner) -> Axis:
@@ -152,9 +152,9 @@ def _telling_sizes(alone: Alone, watched: Sequence[Owner]) -> list[int]:
     An axis may be free up to the size of another, or from it.
     """
     (base, first), *others = ((size, seen.values) for size, seen in alone.ran.items())
-    told = sorted(others, key=lambda each: -len(find_moved((first, each[1])).intersection(watched)))
-    smaller = [size for size, _ in told if size < base]
-    larger = [size for size, _ in told if size > base]
+    telling = sorted(others, key=lambda each: -len(find_moved((first, each[1])).intersection(watched)))
+    smaller = [size for size, _ in telling if size < base]
+    larger = [size for size, _ in telling if size > base]
     return [*smaller[:1], *larger[:1]]
 
 
@@ -180,7 +180,7 @@ def _axis(trials: SizeTrials, symbol: str, name: str, places: Sequence[Place], *
 
 
 def _tie(state: State, place: Place) -> tuple[Provenance, str] | None:
-    """What kind of model's size a place is: an argument of a constructor, or an attribute of a config."""
+    """Return what kind of model's size a place is: an argument of a constructor, or an attribute of a config."""
     parent = state.specs.get(place.argument.rpartition(".")[0])
     if parent is not None and parent.kind == "config":
         return "config", place.argument

@@ -80,7 +80,7 @@ def make_class(name: str, module: str) -> Any:
 
 
 def _decorate(made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call gives: the function or class that it was given alone, as a decorator does, else another stand-in."""
+    """Return the function or class that a call was given alone, as a decorator does, else another stand-in."""
     is_decorator = len(args) == 1 and not kwargs and (callable(args[0]) and not isinstance(args[0], StandIn))
     return args[0] if is_decorator else made
 
@@ -109,7 +109,7 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The packages that are missing."""
+        """Return the packages that are missing."""
         return tuple(self._found)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
@@ -140,14 +140,14 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _importer(frame: FrameType | None) -> FrameType | None:
-    """The frame that has the import statement."""
+    """Return the frame that has the import statement."""
     while frame is not None and "importlib" in frame.f_code.co_filename:
         frame = frame.f_back
     return frame
 
 
 def may_fail(frame: FrameType) -> bool:
-    """Whether an import at the line of `frame` is in a `try` that handles its failure."""
+    """Return whether an import at the line of `frame` is in a `try` that handles its failure."""
     for statement in statements_at(frame.f_code.co_filename, frame.f_lineno):
         if isinstance(statement, ast.Try) and frame.f_lineno <= (statement.body[-1].end_lineno or 0):
             for handler in statement.handlers:
@@ -162,7 +162,7 @@ def may_fail(frame: FrameType) -> bool:
 
 
 def install(own: Collection[str], is_inside: Callable[[str], bool]) -> StandIns:
-    """Have imports by files of the project find stand-ins for what is missing, except modules named in `own`.
+    """Let imports by files of the project find stand-ins for what is missing, except modules named in `own`.
 
     torch.jit.script returns what it is given: it cannot compile stand-ins, and fakes need nothing compiled.
     """

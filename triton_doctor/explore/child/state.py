@@ -90,7 +90,7 @@ class State(msgspec.Struct, kw_only=True):
 
     @property
     def used(self) -> set[str]:
-        """The symbols that some argument has, and the factors of them."""
+        """Return the symbols that some argument has, and the factors of them."""
         symbols = {symbol for spec in self.specs.values() for symbol in spec.axes}
         pending = list(symbols)
         while pending:
@@ -102,12 +102,12 @@ class State(msgspec.Struct, kw_only=True):
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The symbols that may be varied."""
+        """Return the symbols that may be varied."""
         used = self.used
         return tuple(symbol for symbol in self.sizes if symbol in used and symbol not in self.products)
 
     def is_axis(self, symbol: str) -> bool:
-        """Whether `symbol` is an axis of a tensor, not just an int."""
+        """Return whether `symbol` is an axis of a tensor, not just an int."""
         return any(symbol in spec.axes for spec in self.specs.values() if spec.kind == "tensor")
 
     def symbols_of(self, value: object) -> list[str]:
@@ -118,7 +118,7 @@ class State(msgspec.Struct, kw_only=True):
         return sorted(found, key=lambda symbol: not self.is_axis(symbol))
 
     def paths_of(self, symbol: str) -> Iterator[str]:
-        """The arguments that have `symbol`."""
+        """Yield the arguments that have `symbol`."""
         return (path for path, spec in self.specs.items() if symbol in spec.axes)
 
     def children(self, path: str) -> dict[str, str]:

@@ -86,11 +86,11 @@ class Alone:
 
     @property
     def moved(self) -> frozenset[Owner]:
-        """The parts that do not have the same values everywhere."""
+        """Return the parts that do not have the same values everywhere."""
         return find_moved(seen.values for seen in self.ran.values())
 
     def has_enough(self, sizes: int) -> bool:
-        """Whether at least so many sizes ran, and each part that moved has shown values enough."""
+        """Return whether at least so many sizes ran, and each part that moved has shown values enough."""
         if len(self.ran) <= sizes:
             return False
         watched = filter(is_watched, self.moved)
@@ -117,12 +117,12 @@ class SizeTrials:
 
     @property
     def base_point(self) -> Point:
-        """The sizes of the state."""
+        """Return the sizes of the state."""
         return tuple(self.state.size(symbol) for symbol in self.symbols)
 
     @property
     def is_late(self) -> bool:
-        """Whether the time is used up; what is left out then is noted."""
+        """Return whether the time is used up; what is left out then is noted."""
         if time.process_time() < self.until_s:
             return False
         self.is_cut = True
@@ -186,7 +186,7 @@ class SizeTrials:
                 yield state
 
     def try_state(self, state: State) -> Sighting | None:
-        """What is seen in a state of other symbols, if that launches the same kernels at the same places."""
+        """Return what is seen in a state of other symbols, if that launches the same kernels at the same places."""
         seen, sighting = self._call(state)
         return sighting if self._ends_alike(seen) and seen.sites == self.base.sites else None
 
@@ -250,7 +250,7 @@ def find_moved(several: Iterable[Values]) -> frozenset[Owner]:
 
 
 def is_watched(owner: Owner) -> bool:
-    """Whether it is worth further calls to know what a part follows: an inner int is, an axis or a class is not."""
+    """Return whether a part is worth further calls: an inner int is, an axis or a class is not."""
     _, part = owner
     return part.kind in WATCHED or (part.kind == ARGUMENT and "." not in part.name)
 
