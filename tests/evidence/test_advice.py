@@ -7,7 +7,7 @@ import pytest
 from tests.evidence.recorded import SCALE, SOURCE, compile_event, process, tuning_event, weigh
 from triton_doctor.evidence import advise, rules_behind
 from triton_doctor.finding import Verdict
-from triton_doctor.report.recording.wording import tell_faults
+from triton_doctor.report.recording.wording import describe_faults
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.causes import FIRST, PRECEDENCE, explain
@@ -162,7 +162,7 @@ def test_long_compile_of_an_unrolled_loop_is_told_with_stages_sizes_and_its_leng
 
     assert told.fact == "one compile took 58 s: `tl.static_range` unrolls a loop over `n_rows`, 400 here"
     assert told.in_source
-    assert list(tell_faults(seen.kernels[0])) == [
+    assert list(describe_faults(seen.kernels[0])) == [
         "one compile took 58.00 s: cubin 45.00 s, llir 11.00 s, ttgir 2.00 s; it made 20.0 MB of llir, 3.0 MB of cubin"
     ]
 

@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from triton_doctor.report.comparison import CompareForm, render_comparison
 from triton_doctor.report.comparison.compare import compare_runs
 from triton_doctor.report.comparison.variant_keys import compare_variants
-from triton_doctor.report.comparison.wording import tell_key, tell_values
+from triton_doctor.report.comparison.wording import describe_key, describe_values
 from triton_doctor.runtime.event import CompileEvent, CompileKey, KernelName
 from triton_doctor.runtime.recording import Recording
 
@@ -61,9 +61,9 @@ def compiled(
 def told(before: list[CompileEvent], after: list[CompileEvent]) -> dict[str, list[str]]:
     changes = compare_variants(before, after)
     return {
-        "new": [tell_key(key) for key in changes.new],
-        "gone": [tell_key(key) for key in changes.gone],
-        "changed": [f"{tell_key(was)} -> {tell_key(now)}" for was, now in changes.changed],
+        "new": [describe_key(key) for key in changes.new],
+        "gone": [describe_key(key) for key in changes.gone],
+        "changed": [f"{describe_key(was)} -> {describe_key(now)}" for was, now in changes.changed],
         "parameters": [f"{one.name}: {one.before} -> {one.after}" for one in changes.parameters],
     }
 
@@ -132,7 +132,7 @@ def test_variants_are_known_by_what_launches_pass(
     ],
 )
 def test_values_are_told_in_few_words(values: list[str], shown: str) -> None:
-    assert tell_values(values) == shown
+    assert describe_values(values) == shown
 
 
 def test_markdown_of_a_fix_names_exactly_what_changed() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.runtime.test_causes import event
 from tests.tritons import skip_without
-from triton_doctor.report.recording.wording import tell_unseen
+from triton_doctor.report.recording.wording import describe_unseen
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.causes import LOOK_BACK, VALUES_KEPT, explain_all
 from triton_doctor.runtime.event import Header
@@ -106,7 +106,7 @@ def test_values_are_counted_all_and_the_first_are_kept():
 @pytest.mark.parametrize(("options", "is_said"), [(None, False), ({"num_warps": 1}, True)])
 def test_report_says_where_only_the_latest_keys_were_compared(options, is_said):
     events = [event(block=n, options=options and {"num_warps": n}, at_ns=n) for n in range(2 * LOOK_BACK)]
-    said = "\n".join(tell_unseen(account([Recording(headers=[HEADER], events=events)])))
+    said = "\n".join(describe_unseen(account([Recording(headers=[HEADER], events=events)])))
 
     assert (f"its latest {LOOK_BACK}" in said) is is_said
 

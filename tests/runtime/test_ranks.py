@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.report.recording.ranks import name_ranks, tell_ranks
+from triton_doctor.report.recording.ranks import describe_ranks, name_ranks
 from triton_doctor.runtime.kernel_account import account_kernels
 from triton_doctor.runtime.program_event import StepEvent
 from triton_doctor.runtime.ranks_account import account_ranks
@@ -92,7 +92,7 @@ def rank(number: int, lengths: list[int], *steps: tuple[int, float, bool], tier:
 def test_variants_that_only_some_ranks_had_are_told_by_their_own_values(
     ranks: list[Recording], told: list[str]
 ) -> None:
-    assert list(tell_ranks(account_ranks(ranks))) == told
+    assert list(describe_ranks(account_ranks(ranks))) == told
 
 
 def test_who_waited_for_whom_and_how_long_is_told_beside_the_slowest() -> None:
@@ -101,7 +101,7 @@ def test_who_waited_for_whom_and_how_long_is_told_beside_the_slowest() -> None:
         rank(1, [16], (1, 0.3, False), (2, 1.2, True), (3, 0.3, False), (4, 0.3, False)),
     ]
 
-    assert list(tell_ranks(account_ranks(ranks))) == [
+    assert list(describe_ranks(account_ranks(ranks))) == [
         "step 2: rank 0 waited 1.10 s for rank 1, which compiled, loaded or tuned for 1.00 s",
         "rank 1 was the slowest by more than 5% in 2 of 4 steps",
     ]
@@ -114,14 +114,14 @@ def test_a_wait_that_the_host_meets_in_the_next_step_is_told_of_the_step_that_co
         rank(1, [16], (1, 1.2, True), (2, 0.2, False), *quiet),
     ]
 
-    assert list(tell_ranks(account_ranks(ranks))) == [
+    assert list(describe_ranks(account_ranks(ranks))) == [
         "step 1: rank 0 waited 1.00 s for rank 1, which compiled, loaded or tuned for 1.00 s",
     ]
 
 
 def test_the_wait_in_a_collective_is_told_as_the_program_measured_it() -> None:
     """Rank 0 printed that it waited 0.325 s in the all-reduce of step 6, and 0.509 s in that of step 13."""
-    lines = list(tell_ranks(account_ranks(Recording.read_each(WAITING))))
+    lines = list(describe_ranks(account_ranks(Recording.read_each(WAITING))))
 
     assert lines[1:4] == [
         "rank 1 compiled 2 variants of `fill_kernel` that no other rank did: `length` 22 and 29",
@@ -133,7 +133,7 @@ def test_the_wait_in_a_collective_is_told_as_the_program_measured_it() -> None:
 def test_differences_within_noise_make_no_rank_the_slowest() -> None:
     steps = [(number, 0.2 + (number % 2) * 0.000_9, False) for number in range(1, 20)]
 
-    assert list(tell_ranks(account_ranks([rank(0, [16], *steps), rank(1, [16], *reversed(steps[1:]))]))) == []
+    assert list(describe_ranks(account_ranks([rank(0, [16], *steps), rank(1, [16], *reversed(steps[1:]))]))) == []
 
 
 def test_without_steps_the_time_in_which_one_rank_compiled_alone_is_told() -> None:
@@ -142,7 +142,7 @@ def test_without_steps_the_time_in_which_one_rank_compiled_alone_is_told() -> No
 
     rank_1 = Recording(headers=alone.headers, events=[*alone.events, later])
 
-    assert " ".join(tell_ranks(account_ranks([both, rank_1]))) == (
+    assert " ".join(describe_ranks(account_ranks([both, rank_1]))) == (
         "rank 1 compiled, loaded or tuned for 1.00 s while rank 0 did not: rank 0 waits up to as long where it needs "
         "data of rank 1 (`triton_doctor.step()` shows in which step)"
     )
@@ -190,11 +190,11 @@ def test_waits_in_collectives_of_nccl_are_those_that_the_program_measured() -> N
 
     assert waited.keys() == MEASURED_S.keys()
     assert all(waited[step] == pytest.approx(seconds, rel=0.1) for step, seconds in MEASURED_S.items())
-    assert not [line for line in tell_ranks(account) if "slowest" in line]
+    assert not [line for line in describe_ranks(account) if "slowest" in line]
 
 
 def test_a_minute_of_compiling_on_one_rank_is_a_minute_of_waiting_on_the_other() -> None:
-    lines = list(tell_ranks(ranks_of("nccl_slow")))
+    lines = list(describe_ranks(ranks_of("nccl_slow")))
 
     assert "step 4: rank 0 waited 72.32 s for rank 1, which compiled, loaded or tuned for 72.31 s" in lines
 

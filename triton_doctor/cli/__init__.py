@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.asides import print_hint, print_message
 from triton_doctor.cli.bare_options import CheckCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
@@ -122,8 +122,8 @@ def wants_completion(arguments: Sequence[str]) -> bool:
 
 def complain(message: str, hint: str | None) -> int:
     """Say what the user can put right, and how, on stderr."""
-    say(message)
-    say_hint(hint)
+    print_message(message)
+    print_hint(hint)
     return STOPPED
 
 

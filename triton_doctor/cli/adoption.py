@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say, say_more
+from triton_doctor.cli.asides import print_detail, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,18 +158,18 @@ def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
     return Weighing(recordings=recordings, cwd=cwd)
 
 
-def tell_weighing(weighed: Weighing | None) -> None:
+def describe_weighing(weighed: Weighing | None) -> None:
     """Say which kernels of the recordings were not found, where that may surprise."""
     if weighed is None:
         return
     if weighed.strangers:
-        say("no kernel of the recordings is in the files that were read")
+        print_message("no kernel of the recordings is in the files that were read")
         for kernel in weighed.strangers[:STRANGERS_SHOWN]:
-            say_more(f"`{kernel.name}` of {kernel.path}")
+            print_detail(f"`{kernel.name}` of {kernel.path}")
         if len(weighed.strangers) > STRANGERS_SHOWN:
-            say_more(f"and {len(weighed.strangers) - STRANGERS_SHOWN} more")
+            print_detail(f"and {len(weighed.strangers) - STRANGERS_SHOWN} more")
     for name in weighed.ambiguous:
-        say(f"`{name}` of the recordings could be any of several kernels, and counts for none")
+        print_message(f"`{name}` of the recordings could be any of several kernels, and counts for none")
 
 
 def only_changed(result: Scan, changed: frozenset[str], cwd: Path) -> Scan:

@@ -7,22 +7,22 @@ import typer
 from triton_doctor.terminal import escape_line, escape_text
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """One line on stderr, in our name."""
-    say_line(f"triton-doctor: {text}")
+    print_line(f"triton-doctor: {text}")
 
 
-def say_line(text: str) -> None:
+def print_line(text: str) -> None:
     """One line on stderr."""
     typer.echo(escape_line(text), err=True)
 
 
-def say_hint(hint: str | None) -> None:
+def print_hint(hint: str | None) -> None:
     """What to do about the line before; nothing for None."""
     if hint:
-        say_line(f"hint: {hint}")
+        print_line(f"hint: {hint}")
 
 
-def say_more(text: str) -> None:
+def print_detail(text: str) -> None:
     """A line below it."""
     typer.echo(f"  {escape_text(text)}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import print_message
 from triton_doctor.cli.rule import PageForm
 from triton_doctor.terminal import escape_text
 
@@ -70,7 +70,7 @@ def show_kernel(
     folder = find_folder(cache_dir)
     entries = entries_of(folder, kernel)
     if len(entries) > VARIANTS_READ and output_format is PageForm.TEXT:
-        say(f"reading the newest {VARIANTS_READ} of {len(entries):,} variants")
+        print_message(f"reading the newest {VARIANTS_READ} of {len(entries):,} variants")
     stories = tell_stories(folder, entries)
     form = render_stories_json if output_format is PageForm.JSON else render_stories
     typer.echo(form(stories), nl=False)
@@ -98,7 +98,7 @@ def prune(
         typer.echo(f"nothing in {escape_text(str(folder))} is that old")
         return
     if not keeps_times_of_use(folder):
-        say("this file system keeps no times of use, ages are since the compile")
+        print_message("this file system keeps no times of use, ages are since the compile")
     typer.echo(render_list(folder, sum_up(old), now=now, at_most=KERNELS_SHOWN_BEFORE_ASKING), nl=False)
     if dry_run:
         typer.echo(f"would remove {plural(len(old), 'entry', 'entries')}")
@@ -107,7 +107,7 @@ def prune(
         typer.echo(f"removed {plural(removed, 'entry', 'entries')}")
         if removed < len(old):
             left = plural(len(old) - removed, "entry", "entries")
-            say(f"{left} could not be removed")
+            print_message(f"{left} could not be removed")
             raise typer.Exit(STOPPED)
     else:
         typer.echo("removed nothing")

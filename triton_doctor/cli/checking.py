@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from triton_doctor.cli.adoption import adoption, only_changed, tell_weighing, weighing
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.adoption import adoption, describe_weighing, only_changed, weighing
+from triton_doctor.cli.asides import print_message
 from triton_doctor.cli.fixing import FixChoice, fix_files
 from triton_doctor.cli.known_findings import KnownFindings
 from triton_doctor.cli.progress import show_progress
 from triton_doctor.cli.recorded import read_named
 from triton_doctor.cli.streams import (
     choose_view,
+    describe_limits,
+    describe_unresolved_launches,
     read_stdin,
     require_output,
-    tell_limits,
-    tell_unresolved_launches,
     write_report,
 )
 from triton_doctor.errors import DoctorError, reason_of
@@ -143,7 +143,7 @@ class Check:
         if self._adoption.changed is not None:
             self._changed = changed_files(map(Path, request.paths), self._adoption.changed, cwd=cwd)
         self._workspace = self._find_workspace(settings)
-        tell_limits(self._workspace, request.paths)
+        describe_limits(self._workspace, request.paths)
         self._require_output()
         self._known = KnownFindings(self._adoption, self._workspace.reported, self._workspace.base)
         self._recorded = read_named((*self._adoption.recordings, *dried))
@@ -154,11 +154,11 @@ class Check:
         request, fixes = self._request, self._request.fixes
         with show_progress(len(self._workspace.files)) as on_progress:
             result, has_fixed = self._fix(on_progress) if fixes.wanted else (self._scan(on_progress), False)
-        tell_weighing(self._weigh)
+        describe_weighing(self._weigh)
         for limit in result.limits:
-            say(limit)
+            print_message(limit)
         if Show.UNRESOLVED in request.show:
-            tell_unresolved_launches(self._workspace, self._cwd)
+            describe_unresolved_launches(self._workspace, self._cwd)
         if fixes.diff:
             return self._status(failed=has_fixed)
         if fixes.wanted:  # the lines of known findings have moved

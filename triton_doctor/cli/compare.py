@@ -21,7 +21,7 @@ def compare(
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
 ) -> None:
     """Compare two runs: variants that are new, gone or changed, and the time that moved, by kernel and by cause."""
-    from triton_doctor.cli.asides import say
+    from triton_doctor.cli.asides import print_message
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.report.comparison import render_comparison
@@ -36,6 +36,6 @@ def compare(
     if fail_on_new and comparison.new_variants:
         raise typer.Exit(FOUND)
     if fail_on_new and comparison.hidden_after:
-        say(f"no new variant was seen, and {after} may miss some: {comparison.hidden_after[0]}")
+        print_message(f"no new variant was seen, and {after} may miss some: {comparison.hidden_after[0]}")
         raise typer.Exit(STOPPED)
     raise typer.Exit(0 if all(run.whole for run in runs) else STOPPED)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import print_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,9 @@ def record_dry(command: Sequence[str]) -> tuple[Path, ...]:
     with _output_to_stderr(), _pytest_runs_dry(words):
         status = run_command(["--dry", "-o", str(output), "--", *words], report=False)
     if status:
-        say(f"{' '.join(words)[:80]} ended with status {status}: findings that it did not reach are not judged")
+        print_message(
+            f"{' '.join(words)[:80]} ended with status {status}: findings that it did not reach are not judged"
+        )
     return (output,) if output.exists() else ()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say, say_line
+from triton_doctor.cli.asides import print_line, print_message
 from triton_doctor.errors import DoctorError, reason_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def fix_files(
         _show_diff(fixed, show)
     else:
         _write(fixed, show)
-    _tell(fixed, choice, show)
+    _print_fixed(fixed, choice, show)
     return fixed
 
 
@@ -135,7 +135,7 @@ def _withdrawn(
         recordings=recordings,
     )
     for verdict in verdicts:
-        say_line(verdict.line())
+        print_line(verdict.line())
     failed = (verdict for verdict in verdicts if verdict.outcome is not TrialOutcome.VERIFIED)
     return frozenset(name_of(finding) for verdict in failed for finding in verdict.fixes)
 
@@ -150,7 +150,7 @@ def _write(fixed: Fixed, show: Callable[[str], str]) -> None:
         told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
         raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
     for path in left:
-        say(f"{show(path)} is left as it is: it, or one that goes with it, has changed meanwhile")
+        print_message(f"{show(path)} is left as it is: it, or one that goes with it, has changed meanwhile")
 
 
 def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
@@ -160,22 +160,22 @@ def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
         sys.stdout.write(unified_diff(show(path), file.before, file.after))
 
 
-def _tell(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
+def _print_fixed(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
     from triton_doctor.report.concise import plural
 
     if not choice.diff:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):
-            say_line(_line(finding, show))
+            print_line(_line(finding, show))
     for finding, why in fixed.left:
-        say_line(f"{_line(finding, show)}: not done, {why}")
+        print_line(f"{_line(finding, show)}: not done, {why}")
     if fixed.made:
         verb = "would fix" if choice.diff else "fixed"
         counts = Counter(finding.code for finding in fixed.made)
         codes = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{plural(len(fixed.made), 'problem')} ({codes}) in {plural(len(fixed.files), 'file')}"
-        say(f"{verb} {what}")
+        print_message(f"{verb} {what}")
     elif choice.diff:
-        say("nothing to fix")
+        print_message("nothing to fix")
 
 
 def _line(finding: Finding, show: Callable[[str], str]) -> str:

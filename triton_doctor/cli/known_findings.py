@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say, say_more
+from triton_doctor.cli.asides import print_detail, print_message
 from triton_doctor.errors import DoctorError
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.report.concise import plural
@@ -46,14 +46,16 @@ class KnownFindings:
         compared = compare(result.findings, self._known, entries, self._looked(entries, is_on))
         if len(compared.new) < len(result.findings):
             left_out = len(result.findings) - len(compared.new)
-            say(f"{plural(left_out, 'known finding')} left out by {self._path}")
+            print_message(f"{plural(left_out, 'known finding')} left out by {self._path}")
         if compared.gone:
             count = len(compared.gone)
-            say(f"{plural(count, 'entry', 'entries')} of {self._path} no longer found; --write-baseline drops them")
+            print_message(
+                f"{plural(count, 'entry', 'entries')} of {self._path} no longer found; --write-baseline drops them"
+            )
             for entry in compared.gone[:GONE_SHOWN]:
-                say_more(tell_entry(entry))
+                print_detail(describe_entry(entry))
             if count > GONE_SHOWN:
-                say_more(f"and {count - GONE_SHOWN:,} more")
+                print_detail(f"and {count - GONE_SHOWN:,} more")
         return replace(result, findings=compared.new)
 
     def new_of(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
@@ -81,7 +83,7 @@ class KnownFindings:
         if _bytes_of(self._path) != self._before:
             raise DoctorError(f"{self._path} changed meanwhile", hint="nothing is written; run it again")
         write_baseline(self._path, [*found, *kept])
-        say(f"{plural(len(found), 'finding')} written to {self._path}")
+        print_message(f"{plural(len(found), 'finding')} written to {self._path}")
 
     def _entries(self, result: Scan) -> Entries:
         """What makes entries of the findings of `result`, by the lines that the scan read."""
@@ -94,7 +96,7 @@ class KnownFindings:
         return lambda entry: is_on(entry.code) and (entry.path in read or not entries.exists(entry))
 
 
-def tell_entry(entry: Entry) -> str:
+def describe_entry(entry: Entry) -> str:
     """`TRD201 `bs` of `_triton_rope` in ops/rope.py`."""
     what = f" `{entry.parameter}`" if entry.parameter else ""
     of = f" of `{entry.kernel}`" if entry.kernel and what else f" `{entry.kernel}`" if entry.kernel else ""

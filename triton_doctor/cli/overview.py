@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from triton_doctor.cli.progress import show_progress
-from triton_doctor.cli.streams import tell_limits
+from triton_doctor.cli.streams import describe_limits
 from triton_doctor.errors import DoctorError, working_folder
 from triton_doctor.finding import Severity
 from triton_doctor.machine.diagnose import diagnose
@@ -80,7 +80,7 @@ def describe_project(cwd: Path, settings: Settings) -> Iterator[str]:
 def check_folder(cwd: Path, settings: Settings) -> Scan:
     """Scan the working directory as `check` does."""
     workspace = find_workspace([cwd], settings, cwd=cwd)
-    tell_limits(workspace, ["."])
+    describe_limits(workspace, ["."])
     cache = CacheStore(workspace.home, map(str, (workspace.base, *workspace.read)), workspace.settings)
     with show_progress(len(workspace.files)) as on_progress:
         return scan(

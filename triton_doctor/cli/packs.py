@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say, say_hint, say_more
+from triton_doctor.cli.asides import print_detail, print_hint, print_message
 from triton_doctor.cli.cache import STOPPED, Folder, find_folder
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def unpack(
         keep_manifest(manifest, folder)
     typer.echo(render_unpacked(counts, folder), nl=False)
     if counts.unusable:
-        say(f"{len(counts.unusable):,} of its entries are there already, damaged, and were left as they are")
-        say_hint(f"remove {folder / counts.unusable[0]} and unpack again")
+        print_message(f"{len(counts.unusable):,} of its entries are there already, damaged, and were left as they are")
+        print_hint(f"remove {folder / counts.unusable[0]} and unpack again")
         raise typer.Exit(STOPPED)
 
 
@@ -117,7 +117,7 @@ def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
     # A dry recording, or one of an older version, names kernels but not their entries.
     loose = {function_name(event.kernel.name) for event in events if not event.entry}
     if loose:
-        say(f"{len(loose):,} kernels are recorded without their entries: every variant of theirs is packed")
+        print_message(f"{len(loose):,} kernels are recorded without their entries: every variant of theirs is packed")
     return lambda entry: entry.kind != KERNEL or entry.key in exact or entry.kernel in loose
 
 
@@ -136,9 +136,9 @@ def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:
             hint="`triton-doctor cache why` tells all; --no-check unpacks for another Python or machine",
         )
     if missed:
-        say(f"{len(missed):,} of {len(kernels):,} kernels will not be found here")
+        print_message(f"{len(missed):,} of {len(kernels):,} kernels will not be found here")
         for miss in misses:
-            say_more(f"{len(miss.entries):,}: {miss.difference.message}")
+            print_detail(f"{len(miss.entries):,}: {miss.difference.message}")
 
 
 def choose_tunings(manifest: Manifest, here: KeyParts, *, any_device: bool) -> Callable[[PackedEntry], bool]:
@@ -149,6 +149,8 @@ def choose_tunings(manifest: Manifest, here: KeyParts, *, any_device: bool) -> C
     tunings = manifest.of_kind(TUNING)
     if any_device or not tunings or not packed or not here.gpus or set(here.gpus) <= set(packed):
         return lambda _: True
-    say(f"{len(tunings):,} results of tuning are left out: of {', '.join(packed)}, here is {', '.join(here.gpus)}")
-    say_hint("--any-device unpacks them")
+    print_message(
+        f"{len(tunings):,} results of tuning are left out: of {', '.join(packed)}, here is {', '.join(here.gpus)}"
+    )
+    print_hint("--any-device unpacks them")
     return lambda entry: entry.kind != TUNING

@@ -107,7 +107,7 @@ def prewarm(
         raise typer.Exit(0 if recorded.whole else STOPPED)
     if output is not None:
         write_plan(plan, recorded.processes, output, paths)
-    say_differences(plan)
+    print_differences(plan)
     folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
     number = count_jobs(jobs)
 
@@ -196,12 +196,12 @@ def make_cache_folder(folder: Path) -> None:
         raise DoctorError(f"{folder} cannot be written", hint="--cache-dir names another folder")
 
 
-def say_differences(plan: "PrewarmPlan") -> None:
+def print_differences(plan: "PrewarmPlan") -> None:
     """Say where this Python or Triton is not the one that recorded: each has cache entries of its own."""
     import sys
     from importlib.metadata import PackageNotFoundError, version
 
-    from triton_doctor.cli.asides import say, say_hint
+    from triton_doctor.cli.asides import print_hint, print_message
 
     here = {"python": ".".join(map(str, sys.version_info[:2]))}
     try:
@@ -211,5 +211,7 @@ def say_differences(plan: "PrewarmPlan") -> None:
     for name, recorded in plan.made_with:
         shown = ".".join(recorded.split(".")[:2]) if name == "python" else recorded.partition("+")[0]
         if shown != here[name].partition("+")[0]:
-            say(f"recorded with {name} {shown}, compiled here with {here[name]}: only {name} {here[name]} finds this")
-            say_hint(f"prewarm where {name} is what the program will run with")
+            print_message(
+                f"recorded with {name} {shown}, compiled here with {here[name]}: only {name} {here[name]} finds this"
+            )
+            print_hint(f"prewarm where {name} is what the program will run with")

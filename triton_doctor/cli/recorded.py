@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.asides import print_hint, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +32,9 @@ def read_named(paths: Sequence[Path]) -> Recorded:
     if not reading.processes:
         raise reading.errors[0]
     for error in reading.errors:
-        say(error.message)
-        say_hint(error.hint)
+        print_message(error.message)
+        print_hint(error.hint)
     damaged = [warning for process in reading.processes for warning in process.warnings if warning.kind == "damaged"]
     for warning in damaged:
-        say(warning.message)
+        print_message(warning.message)
     return Recorded(processes=reading.processes, whole=not reading.errors and not damaged)

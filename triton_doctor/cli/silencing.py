@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import print_message
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report.concise import plural
 from triton_doctor.static.fix.write import Edited, write_all
@@ -48,10 +48,10 @@ def silence(result: Scan, reason: str, cwd: Path) -> Scan:
     changed += write(edited)
     for shown in changed:
         left += by_path[shown]
-        say(f"{shown} changed while it was read, and is left as it is")
+        print_message(f"{shown} changed while it was read, and is left as it is")
     unique = tuple(sorted(dict.fromkeys(left), key=lambda finding: finding.order))
     silenced_count, files = len(result.findings) - len(unique), len(edited.keys() - changed)
-    say(f"{plural(silenced_count, 'finding')} silenced in {plural(files, 'file')}")
+    print_message(f"{plural(silenced_count, 'finding')} silenced in {plural(files, 'file')}")
     return replace(result, findings=unique)
 
 

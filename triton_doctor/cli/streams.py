@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import say, say_line
+from triton_doctor.cli.asides import print_line, print_message
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader
@@ -49,15 +49,15 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
     return Workspace(base=cwd, home=cwd, files=(file,), report_paths=None, settings=settings, projects=(), read=())
 
 
-def tell_limits(workspace: Workspace, asked: Sequence[str]) -> None:
+def describe_limits(workspace: Workspace, asked: Sequence[str]) -> None:
     """Say on stderr what a report will not tell: that there was nothing to read, or too much."""
     if not workspace.reported:
-        say(f"no Python files under {', '.join(asked)}")
+        print_message(f"no Python files under {', '.join(asked)}")
     for folder in workspace.cut:
-        say(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
+        print_message(f"{folder} holds more than {MOST_FILES:,} files: only what was asked for is read")
 
 
-def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
+def describe_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     """List on stderr the launches that are reported on and whose kernel was not found, as seen from `cwd`.
 
     Files with code of kernels in which none was found come last.
@@ -67,9 +67,9 @@ def tell_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
 
     show, database = path_shower(workspace.base, cwd), Database(workspace.files)
     for one in unresolved_launches(database, workspace.report_paths):
-        say_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
+        print_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
     for path, line in files_without_kernels(database, workspace.report_paths):
-        say_line(f"{show(path)}:{line}: no kernel found in this file: it is marked by names of its own, or text")
+        print_line(f"{show(path)}:{line}: no kernel found in this file: it is marked by names of its own, or text")
 
 
 def choose_view(

@@ -186,11 +186,11 @@ def sweep_function(
     try:
         swept.assert_bounded(kernel, max_compiles)
     except AssertionError as broken:
-        from triton_doctor.cli.asides import say, say_more
+        from triton_doctor.cli.asides import print_detail, print_message
 
         first, *rest = str(broken).splitlines()
-        say(first)
+        print_message(first)
         for line in rest:
-            say_more(line.strip())
+            print_detail(line.strip())
         exceeded = any(each.needs > max_compiles for each in matching)
         raise typer.Exit(FOUND if exceeded else STOPPED) from None

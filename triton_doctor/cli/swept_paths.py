@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.asides import print_hint, print_message
 from triton_doctor.cli.prewarm import require_triton
 from triton_doctor.cli.progress import show_progress
-from triton_doctor.cli.streams import columns_of_stdout, require_output, tell_limits, write_report
+from triton_doctor.cli.streams import columns_of_stdout, describe_limits, require_output, write_report
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.explore.entries import Found, find_entries
 from triton_doctor.settings import load_settings
@@ -73,7 +73,7 @@ def sweep_paths(asked: PathSweep) -> None:
     found = _find(paths, names, cwd)
     named = frozenset(_own_path(found, example, cwd) for example in asked.examples)
     seeds = (*sorted(named), *(file for file in found.seed_files if file not in named and asked.has_tests))
-    _ask(found, seeds, asked)
+    _confirm(found, seeds, asked)
     request = SweepRequest(
         jobs=count_jobs(asked.jobs),
         means=ALL_MEANS if asked.has_sandbox else (),
@@ -86,10 +86,10 @@ def sweep_paths(asked: PathSweep) -> None:
     )
     with show_progress(len(found.entries), "examples") as advance:
 
-        def tell(done: int, reached: int) -> None:
+        def show_done(done: int, reached: int) -> None:
             advance(done, f"{reached} of {done} entries reached a launch")
 
-        swept = sweep_project(found, request, on_progress=tell)
+        swept = sweep_project(found, request, on_progress=show_done)
     result = report(found, swept.outcomes, isolation=_isolation(swept))
     if asked.output is not None:
         _write_lines(asked.output, result.recording)
@@ -97,7 +97,7 @@ def sweep_paths(asked: PathSweep) -> None:
         from triton_doctor.explore.written import write_drivers
 
         for path in write_drivers(swept.outcomes, asked.drivers, found):
-            say(f"wrote {path}")
+            print_message(f"wrote {path}")
     if asked.is_json:
         said = {**result.to_json(), "is_interrupted": not swept.is_whole, "entries_reused": swept.reused}
         write_report(json.dumps(said, indent=2, allow_nan=False) + "\n", asked.output_file)
@@ -105,9 +105,9 @@ def sweep_paths(asked: PathSweep) -> None:
         text = result.to_text(columns_of_stdout(to_file=asked.output_file is not None))
         # It quotes what the project's code raised, which may be anything.
         write_report("".join(f"{escape_line(line)}\n" for line in text.splitlines()), asked.output_file)
-    _tell_examples(swept, named)
+    _describe_examples(swept, named)
     if not swept.is_whole:
-        say("interrupted: the report has what was done until then")
+        print_message("interrupted: the report has what was done until then")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -136,7 +136,7 @@ def _read_words(words: Sequence[str]) -> tuple[list[Path], list[str]]:
 def _find(paths: Sequence[Path], names: Sequence[str], cwd: Path) -> Found:
     """Return the entries; raise DoctorError where there are none."""
     workspace = find_workspace(paths, load_settings(cwd / paths[0]), cwd=cwd)
-    tell_limits(workspace, [str(path) for path in paths])
+    describe_limits(workspace, [str(path) for path in paths])
     found = find_entries(workspace, names=names)
     shown = ", ".join(map(str, paths))
     for name in names:
@@ -172,14 +172,14 @@ def _own_path(found: Found, example: str, cwd: Path) -> str:
     return path.relative_to(found.root).as_posix()
 
 
-def _ask(found: Found, seeds: Sequence[str], asked: PathSweep) -> None:
+def _confirm(found: Found, seeds: Sequence[str], asked: PathSweep) -> None:
     """Say in a sentence what will run, and go on only if that is agreed to."""
     entries = f"{len(found.entries):,} {'entry' if len(found.entries) == 1 else 'entries'}"
     tests = f" and {len(seeds):,} test or example file{'s' * (len(seeds) != 1)}" if seeds else ""
     means = "in a sandbox, without network" if asked.has_sandbox else "WITHOUT a sandbox, with your rights"
     sentence = f"this imports and runs code of {found.root}: {entries}{tests}, dry, {means}"
     if asked.is_agreed or os.environ.get("CI") == "true":
-        say(sentence)
+        print_message(sentence)
     elif sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
         if not typer.confirm(f"{sentence}. Go on?", err=True):
             raise typer.Exit(2)
@@ -191,11 +191,11 @@ def _isolation(swept: Swept) -> str:
     return "nothing ran: all results are of earlier sweeps" if swept.walls is None else str(swept.walls)
 
 
-def _tell_examples(swept: Swept, named: frozenset[str]) -> None:
+def _describe_examples(swept: Swept, named: frozenset[str]) -> None:
     for path, problem in swept.examples.problems.items():
         if path in named:
-            say(f"{path} gave no example to its end: {problem}")
-            say_hint("run it with `triton-doctor run --dry -- python -m pytest FILE` to see more")
+            print_message(f"{path} gave no example to its end: {problem}")
+            print_hint("run it with `triton-doctor run --dry -- python -m pytest FILE` to see more")
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:

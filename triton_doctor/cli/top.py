@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import say
+from triton_doctor.cli.asides import print_message
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.live.samples import AttachedProcess
@@ -81,11 +81,11 @@ def require_process(named: list[str]) -> int:
 def look_into(pid: int, form: TopFormat) -> None:
     """Print what process `pid`, which is not watched, does by its stacks: compiling, building, tuning or none."""
     from triton_doctor.cli.streams import write_report
-    from triton_doctor.report.attached import render_attached, tell_attached
+    from triton_doctor.report.attached import describe_attached, render_attached
     from triton_doctor.runtime.live.samples import look_at
 
     seen: AttachedProcess = look_at(pid, samples=SAMPLES, seconds=SAMPLED_SECONDS)
-    text = render_attached(seen) if form is TopFormat.JSON else "\n".join(tell_attached(seen)) + "\n"
+    text = render_attached(seen) if form is TopFormat.JSON else "\n".join(describe_attached(seen)) + "\n"
     write_report(text, None)
 
 
@@ -121,7 +121,7 @@ def show_once(states: list[ProcessState]) -> None:
     from triton_doctor.report.live import make_table
 
     if not states:
-        say("no process is watched: `triton-doctor top PID` looks into one that is not")
+        print_message("no process is watched: `triton-doctor top PID` looks into one that is not")
         return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
     with console.capture() as table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from triton_doctor.cli.asides import say, say_hint
+from triton_doctor.cli.asides import print_hint, print_message
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def watch(paths: Sequence[str], check_once: Callable[[], None]) -> None:
         except DoctorError as error:
             if is_first:
                 raise
-            say(error.message)
-            say_hint(error.hint)
+            print_message(error.message)
+            print_hint(error.hint)
         sys.stdout.flush()
         gc.collect()  # a command leaves it to the end of the process, which is not soon here
-        say("waiting for a file to change; Ctrl-C ends it")
+        print_message("waiting for a file to change; Ctrl-C ends it")
         is_first = False
         while not next(changes):
             pass

@@ -16,7 +16,7 @@ from lsprotocol.types import (
 )
 
 from triton_doctor.finding import Severity, split_cell
-from triton_doctor.report.concise import tell_message
+from triton_doctor.report.concise import describe_message
 from triton_doctor.rulebook import installed_home
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def make_diagnostic(
         code=finding.code,
         code_description=CodeDescription(page) if page is not None else None,
         source=SOURCE,
-        message="\n".join(filter(None, (tell_message(finding), finding.advice))),
+        message="\n".join(filter(None, (describe_message(finding), finding.advice))),
         tags=[DiagnosticTag.Unnecessary] if facts.use == "unread" else None,
         related_information=[
             DiagnosticRelatedInformation(

@@ -21,13 +21,13 @@ LONGEST_COMMAND, PLACES_SHOWN = 100, 8
 STATES = {"T": "stopped (SIGSTOP)", "t": "stopped by a debugger", "D": "waits for a disk or the network"}
 
 
-def tell_attached(seen: AttachedProcess) -> Iterator[str]:
+def describe_attached(seen: AttachedProcess) -> Iterator[str]:
     """A line for the process, for what its threads do in Triton, and for where the others are."""
     yield escape_line(f"process {seen.pid}: {seen.command[:LONGEST_COMMAND]}")
     if seen.state in STATES:
         yield f"  {STATES[seen.state]}"
     for activity, count in seen.activities:
-        yield escape_line(f"  {tell_activity(activity)} ({count} of {seen.samples} looks)")
+        yield escape_line(f"  {describe_activity(activity)} ({count} of {seen.samples} looks)")
     if seen.tool is not None:
         yield escape_line(f"  {tell_tool(seen.tool)}")
     if not seen.activities:
@@ -39,7 +39,7 @@ def tell_attached(seen: AttachedProcess) -> Iterator[str]:
         yield f"  and {len(seen.places) - PLACES_SHOWN} threads more"
 
 
-def tell_activity(activity: ThreadActivity) -> str:
+def describe_activity(activity: ThreadActivity) -> str:
     """``MainThread: compiling `rope`: stage cubin, launched at serve.py:88: rope[grid](x)``."""
     kernel = f" `{activity.kernel}`" if activity.kernel else ""
     stage = f": stage {activity.stage}" if activity.stage else ""

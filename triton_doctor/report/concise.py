@@ -22,20 +22,20 @@ def render_concise(scan: Scan) -> str:
         escape_line(
             f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.severity.label}: {finding.code} "
             + finding.message
-            + (f" ({tell_evidence(finding)})" if finding.evidence else "")
+            + (f" ({describe_evidence(finding)})" if finding.evidence else "")
         )
         for finding in scan.findings
     ]
     return "\n".join([*lines, *summarize_evidence(scan), summarize(scan)]) + "\n"
 
 
-def tell_message(finding: Finding) -> str:
+def describe_message(finding: Finding) -> str:
     """The message; after the cell and its line for a form that knows the lines of files alone."""
     _, cell = split_cell(finding.path)
     return finding.message if cell is None else f"cell {cell}, line {finding.span.line}: {finding.message}"
 
 
-def tell_evidence(finding: Finding) -> str | None:
+def describe_evidence(finding: Finding) -> str | None:
     """What recorded runs say of `finding`: `confirmed: 37 values seen, 37 compiles, 1.9 s`; None for nothing."""
     evidence = finding.evidence
     return str(evidence) if evidence else None
@@ -56,7 +56,7 @@ def summarize(scan: Scan) -> str:
         [
             plural(scan.summary.files_seen, "file"),
             plural(scan.summary.kernels, "kernel"),
-            plural(scan.summary.launches, "launch", "launches") + tell_unresolved(scan),
+            plural(scan.summary.launches, "launch", "launches") + describe_unresolved(scan),
         ]
     )
     if scan.summary.constexprs_undecided:
@@ -95,7 +95,7 @@ def _count_fixable(findings: Sequence[Finding], flags: str) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def tell_unresolved(scan: Scan) -> str:
+def describe_unresolved(scan: Scan) -> str:
     """How many of the launches start a kernel that was not found: ` (3 not resolved)`; nothing for none."""
     count = scan.summary.launches - scan.summary.launches_resolved
     return f" ({count:,} not resolved)" if count else ""
@@ -120,7 +120,7 @@ def count_rules(findings: Iterable[Finding]) -> list[tuple[int, str]]:
     return sorted(((count, code) for code, count in counts.items()), key=lambda one: (-one[0], one[1]))
 
 
-def tell_counts(findings: Iterable[Finding]) -> str:
+def describe_counts(findings: Iterable[Finding]) -> str:
     """`234 TRD206, 1 TRD104`."""
     return ", ".join(f"{count:,} {code}" for count, code in count_rules(findings))
 
@@ -129,7 +129,7 @@ def tell_counts(findings: Iterable[Finding]) -> str:
 CONFIRMED_SHOWN, CLEARED_SHOWN = 8, 4
 
 
-def tell_verdicts(scan: Scan) -> Iterator[str]:
+def describe_verdicts(scan: Scan) -> Iterator[str]:
     """A line for each verdict; none where no recording was given, or none says anything."""
     judged = [(one, one.evidence) for one in scan.findings if one.evidence is not None]
     proven = [pair for pair in judged if pair[1].verdict in (Verdict.CONFIRMED, Verdict.ADDED)]
@@ -137,11 +137,11 @@ def tell_verdicts(scan: Scan) -> Iterator[str]:
     if not proven and not cleared:
         return
     yield from summarize_evidence(scan)
-    yield from _tell(sorted(proven, key=lambda pair: -pair[1].waited_us), CONFIRMED_SHOWN)
-    yield from _tell(cleared, CLEARED_SHOWN)
+    yield from _describe_pairs(sorted(proven, key=lambda pair: -pair[1].waited_us), CONFIRMED_SHOWN)
+    yield from _describe_pairs(cleared, CLEARED_SHOWN)
 
 
-def _tell(pairs: list[tuple[Finding, Evidence]], at_most: int) -> Iterator[str]:
+def _describe_pairs(pairs: list[tuple[Finding, Evidence]], at_most: int) -> Iterator[str]:
     for finding, evidence in pairs[:at_most]:
         facts = finding.facts
         names: Iterable[str] = (f"`{name}`" for name in (facts.parameter, facts.kernel) if name is not None)

@@ -18,12 +18,12 @@ from triton_doctor.finding import Location, Severity
 from triton_doctor.report import Show
 from triton_doctor.report.concise import (
     count_rules,
+    describe_counts,
+    describe_evidence,
+    describe_verdicts,
     plural,
     summarize,
     summarize_evidence,
-    tell_counts,
-    tell_evidence,
-    tell_verdicts,
 )
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
 from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
@@ -61,7 +61,7 @@ def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
     listed = [one for one in scan.findings if lists_infos or one.severity > Severity.INFO]
     kernels = group_findings(listed)
     count = sum(len(kernel.blocks) for kernel in kernels)
-    verdicts = [Text(line, "bold" if number == 0 else "") for number, line in enumerate(tell_verdicts(scan))]
+    verdicts = [Text(line, "bold" if number == 0 else "") for number, line in enumerate(describe_verdicts(scan))]
     yield from (*verdicts, Text()) if verdicts else ()
     detailed = count if Show.ALL in view.show or count <= LONG else DETAILED
     drawn = 0
@@ -97,7 +97,7 @@ def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iter
         yield from hang("", f"`triton-doctor rule {counts[0][1]}` explains a rule", width)
     if infos and not any(one.severity is Severity.INFO for one in listed):
         are = plural(len(infos), "info is", "infos are")
-        yield from hang("", f"{are} not listed ({tell_counts(infos)}): `--show info` lists them", width)
+        yield from hang("", f"{are} not listed ({describe_counts(infos)}): `--show info` lists them", width)
     for line in (*summarize_evidence(scan), summarize(scan)):
         yield Text(line, "bold")
 
@@ -126,30 +126,30 @@ def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
     if view.why and finding.facts.variability is not None:
         for line in describe_hints(finding.facts.hints):
             yield from hang(f"{frame.margin} = why: ", line, width)
-    if evidence := tell_evidence(finding):
+    if evidence := describe_evidence(finding):
         yield from hang(f"{frame.margin} = runs: ", evidence, width)
     if finding.advice:
         yield from hang(f"{frame.margin} = help: ", finding.advice, width)
     yield from draw_places(block, frame)
-    for line in tell_followers(block):
+    for line in describe_followers(block):
         yield from hang(f"{frame.margin} = also: ", line, width)
 
 
 def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
     """What and where, and in how many other places."""
     yield _heading(block.finding, view)
-    more = tell_others(block)
+    more = describe_others(block)
     yield from hang("  ", block.finding.message + (f" (also: {more})" if more else ""), width)
     if view.why and block.finding.facts.variability is not None:
         for line in describe_hints(block.finding.facts.hints):
             yield from hang("  why: ", line, width)
-    if evidence := tell_evidence(block.finding):
+    if evidence := describe_evidence(block.finding):
         yield from hang("  runs: ", evidence, width)
-    for line in tell_followers(block):
+    for line in describe_followers(block):
         yield from hang("  also: ", line, width)
 
 
-def tell_followers(block: Block) -> Iterator[str]:
+def describe_followers(block: Block) -> Iterator[str]:
     """A line for each parameter that is computed from the one of the block: the remedy is due for it too."""
     for one in block.followers:
         names = " and ".join(f"`{name}`" for name in one.facts.follows)
@@ -189,7 +189,7 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
         path, shown = step.path, (step.path, step.line)
 
 
-def tell_others(block: Block) -> str:
+def describe_others(block: Block) -> str:
     """How many other kernels and launches have the cause: `30 kernels, 2 launches`; nothing for none."""
     own = block.kernel
     kernels = {kernel_of(one) for one in block.others} - {own, None}
@@ -215,7 +215,7 @@ def _places(block: Block) -> dict[Location, str | None]:
 
 def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
     """Where else it is true: a line for each of the first files, with lines and kernels."""
-    more = tell_others(block)
+    more = describe_others(block)
     if not more:
         return
     yield from hang(f"{frame.margin} = also: ", more, frame.width)

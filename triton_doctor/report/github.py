@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, split_cell
-from triton_doctor.report.concise import tell_evidence, tell_message
+from triton_doctor.report.concise import describe_evidence, describe_message
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_character
 
@@ -35,7 +35,7 @@ def command(finding: Finding) -> str:
         properties |= {"col": span.column, "endColumn": max(span.end_column - 1, span.column)}
     properties["title"] = f"{finding.code} {rule_name(finding.code)}"
     listed = ",".join(f"{name}={escape_property(str(value))}" for name, value in properties.items())
-    text = "\n".join(filter(None, [tell_message(finding), finding.advice, tell_evidence(finding)]))
+    text = "\n".join(filter(None, [describe_message(finding), finding.advice, describe_evidence(finding)]))
     return f"::{LEVELS[finding.severity]} {listed}::{escape(text)}"
 
 

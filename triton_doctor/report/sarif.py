@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from triton_doctor.finding import Severity, split_cell
-from triton_doctor.report.concise import tell_evidence, tell_message
+from triton_doctor.report.concise import describe_evidence, describe_message
 from triton_doctor.report.json import evidence_object, hint_object
 from triton_doctor.rulebook import installed_home, page_paths, read_page, rule_name
 from triton_doctor.version import __version__
@@ -86,7 +86,9 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
         "ruleId": finding.code,
         "ruleIndex": rule_index,
         "level": LEVELS[finding.severity],
-        "message": {"text": "\n".join(filter(None, [tell_message(finding), finding.advice, tell_evidence(finding)]))},
+        "message": {
+            "text": "\n".join(filter(None, [describe_message(finding), finding.advice, describe_evidence(finding)]))
+        },
         "locations": [{"physicalLocation": physical_location(finding.path, region(finding.span))}],
         "relatedLocations": [
             {

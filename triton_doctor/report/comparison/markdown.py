@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.report.comparison.wording import tell_changes, tell_kernel, tell_moved, tell_totals, tell_verdict
+from triton_doctor.report.comparison.wording import (
+    describe_changes,
+    describe_kernel,
+    describe_moved,
+    describe_totals,
+    describe_verdict,
+)
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.rulebook import rule_name
 
@@ -21,15 +27,15 @@ def render_markdown(comparison: Comparison) -> str:
 
 def _blocks(comparison: Comparison) -> Iterator[str]:
     yield "## triton-doctor: what compiles"
-    yield f"**{escape_markdown(tell_verdict(comparison))}**"
+    yield f"**{escape_markdown(describe_verdict(comparison))}**"
     if comparison.versions:
         yield escape_markdown("; ".join(f"{name} {now}, was {was}" for name, was, now in comparison.versions))
-    yield "\n".join(table_lines((("", "before", "after", "moved"), *tell_totals(comparison)), numbers=True))
+    yield "\n".join(table_lines((("", "before", "after", "moved"), *describe_totals(comparison)), numbers=True))
     lines = []
     for one in comparison.kernels:
         if not one.is_same:
-            lines.append(f"- {escape_markdown(tell_kernel(one))}")
-            lines += [f"  - {escape_markdown(line)}" for line in tell_changes(one)]
+            lines.append(f"- {escape_markdown(describe_kernel(one))}")
+            lines += [f"  - {escape_markdown(line)}" for line in describe_changes(one)]
     if lines:
         yield "### kernels, most time moved first"
         yield "\n".join(lines)
@@ -38,7 +44,7 @@ def _blocks(comparison: Comparison) -> Iterator[str]:
         yield "### causes, most time moved first"
         rows = [("cause", "compiles before", "after", "time before", "after", "moved")]
         for cause in causes:
-            counts, times = tell_moved(cause.count), tell_moved(cause.waited_us, time=True)
+            counts, times = describe_moved(cause.count), describe_moved(cause.waited_us, time=True)
             rows.append((f"{cause.code} {rule_name(cause.code)}", counts[0], counts[1], *times))
         yield "\n".join(table_lines(rows, numbers=True))
     hidden = [f"- before: {escape_markdown(message)}" for message in comparison.hidden_before]

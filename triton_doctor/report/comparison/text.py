@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.report.comparison.wording import tell_changes, tell_kernel, tell_moved, tell_totals, tell_verdict
+from triton_doctor.report.comparison.wording import (
+    describe_changes,
+    describe_kernel,
+    describe_moved,
+    describe_totals,
+    describe_verdict,
+)
 from triton_doctor.report.recording.text import align
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
@@ -21,23 +27,23 @@ def render_text(comparison: Comparison) -> str:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    yield f"triton-doctor: {tell_verdict(comparison)}"
+    yield f"triton-doctor: {describe_verdict(comparison)}"
     for name, was, now in comparison.versions:
         yield f"{name} {now}, was {was}"
     yield ""
-    yield from align([("", "before", "after", "moved"), *tell_totals(comparison)])
+    yield from align([("", "before", "after", "moved"), *describe_totals(comparison)])
     differing = [one for one in comparison.kernels if not one.is_same]
     if differing:
         yield from ("", "kernels, most time moved first")
         for one in differing:
-            yield f"  {tell_kernel(one)}"
-            yield from (f"    {line}" for line in tell_changes(one))
+            yield f"  {describe_kernel(one)}"
+            yield from (f"    {line}" for line in describe_changes(one))
     causes = [cause for cause in comparison.causes if cause.count.before != cause.count.after]
     if causes:
         yield from ("", "causes, most time moved first")
         rows = [("  cause", "before", "after", "before", "after", "moved")]
         for cause in causes:
-            counts, times = tell_moved(cause.count), tell_moved(cause.waited_us, time=True)
+            counts, times = describe_moved(cause.count), describe_moved(cause.waited_us, time=True)
             rows.append((f"  {cause.code} {rule_name(cause.code)}", f"{counts[0]}x", f"{counts[1]}x", *times))
         yield from align(rows)
     hidden = [("before", message) for message in comparison.hidden_before]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.report.comparison.variant_keys import OPTION
-from triton_doctor.report.recording.wording import counted, seconds, tell_values
+from triton_doctor.report.recording.wording import counted, describe_values, seconds
 from triton_doctor.rulebook import rule_name
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VARIANTS_SHOWN, SINGLE = 6, 3
 
 
-def tell_moved(moved: BeforeAfter, *, time: bool = False) -> tuple[str, str, str]:
+def describe_moved(moved: BeforeAfter, *, time: bool = False) -> tuple[str, str, str]:
     """Before, after, and the difference with its sign; nothing where there is none."""
     spell = seconds if time else "{:,}".format
     difference = moved.after - moved.before
@@ -25,18 +25,18 @@ def tell_moved(moved: BeforeAfter, *, time: bool = False) -> tuple[str, str, str
     return spell(moved.before), spell(moved.after), f"{sign}{spell(abs(difference))}" if difference else ""
 
 
-def tell_totals(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+def describe_totals(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """The figures of the whole run."""
     return [
-        ("wall time", *tell_moved(comparison.wall_us, time=True)),
-        ("waited for Triton, all kernels", *tell_moved(comparison.sum("waited_us"), time=True)),
-        ("compiled", *tell_moved(comparison.sum("compiled"))),
-        ("from disk", *tell_moved(comparison.sum("from_disk"))),
-        ("rounds of tuning", *tell_moved(comparison.sum("rounds"))),
+        ("wall time", *describe_moved(comparison.wall_us, time=True)),
+        ("waited for Triton, all kernels", *describe_moved(comparison.sum("waited_us"), time=True)),
+        ("compiled", *describe_moved(comparison.sum("compiled"))),
+        ("from disk", *describe_moved(comparison.sum("from_disk"))),
+        ("rounds of tuning", *describe_moved(comparison.sum("rounds"))),
     ]
 
 
-def tell_verdict(comparison: Comparison) -> str:
+def describe_verdict(comparison: Comparison) -> str:
     """The first line: `46 variants before, 5 after: 3 new, 44 gone; 4 kernels as before`."""
     variants = [one.variants for one in comparison.kernels]
     was, now = sum(one.before for one in variants), sum(one.after for one in variants)
@@ -53,10 +53,10 @@ def tell_verdict(comparison: Comparison) -> str:
     return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(told) or seen}{as_before}"
 
 
-def tell_kernel(one: KernelComparison) -> str:
+def describe_kernel(one: KernelComparison) -> str:
     """Its name, how many variants it had, and what they took."""
     variants = one.variants
-    was, now, _ = tell_moved(one.waited_us, time=True)
+    was, now, _ = describe_moved(one.waited_us, time=True)
     took = f"; {was} before, {now} after" if one.waited_us.before or one.waited_us.after else ""
     if one.is_new:
         return f"`{one.kernel.name}` is new: {counted(variants.after, 'variant')}{took}"
@@ -65,16 +65,16 @@ def tell_kernel(one: KernelComparison) -> str:
     return f"`{one.kernel.name}`: {counted(variants.before, 'variant')} before, {variants.after:,} after{took}"
 
 
-def tell_changes(one: KernelComparison) -> Iterator[str]:
+def describe_changes(one: KernelComparison) -> Iterator[str]:
     """A line for each thing that changed."""
     variants = one.variants
     for parameter in variants.parameters:
-        yield tell_parameter(parameter)
+        yield describe_parameter(parameter)
     if not (one.is_new or one.is_gone):
-        yield from _tell_keys("new", variants.new)
-        yield from _tell_keys("gone", variants.gone)
+        yield from _describe_keys("new", variants.new)
+        yield from _describe_keys("gone", variants.gone)
     for was, now in variants.changed[:VARIANTS_SHOWN]:
-        yield f"changed: {_tell_options(was, now)}"
+        yield f"changed: {_describe_options(was, now)}"
     if len(variants.changed) > VARIANTS_SHOWN:
         yield f"and {len(variants.changed) - VARIANTS_SHOWN:,} more changed"
     if one.rounds.before != one.rounds.after:
@@ -86,17 +86,17 @@ def tell_changes(one: KernelComparison) -> Iterator[str]:
             yield f"{cause.code} {rule_name(cause.code)}{named}: {counts}"
 
 
-def tell_parameter(change: ParameterChange) -> str:
+def describe_parameter(change: ParameterChange) -> str:
     """`bs` is an argument now, was a constexpr."""
     spelled = {"constexpr": "a constexpr", "argument": "an argument", None: "absent"}
     return f"`{change.name}` is {spelled[change.after]} now, was {spelled[change.before]}"
 
 
-def _tell_keys(word: str, keys: Sequence[Key]) -> Iterator[str]:
+def _describe_keys(word: str, keys: Sequence[Key]) -> Iterator[str]:
     if not keys:
         return
     if len(keys) <= SINGLE:
-        yield from (f"{word}: {tell_key(key)}" for key in keys)
+        yield from (f"{word}: {describe_key(key)}" for key in keys)
         return
     yield f"{word}: {len(keys):,} variants: {'; '.join(_summarize(keys))}"
 
@@ -108,16 +108,16 @@ def _summarize(keys: Sequence[Key]) -> Iterator[str]:
         for part in key:
             values.setdefault(part.name, {}).setdefault(part.value)
     for name, seen in values.items():
-        yield f"`{name}` {tell_values(seen)}"
+        yield f"`{name}` {describe_values(seen)}"
 
 
-def tell_key(key: Key) -> str:
+def describe_key(key: Key) -> str:
     """The parts of one variant by which it differs from the others."""
     return ", ".join(f"`{part.name}` {part.value}" for part in key) or "its only variant"
 
 
-def _tell_options(was: Key, now: Key) -> str:
+def _describe_options(was: Key, now: Key) -> str:
     before = {part.name: part.value for part in was if part.kind == OPTION}
     moved = [f"`{part.name}` {before.get(part.name, 'none')} is {part.value} now" for part in now if part not in was]
     same = tuple(part for part in now if part.kind != OPTION)
-    return ", ".join(moved) + (f" at {tell_key(same)}" if same else "")
+    return ", ".join(moved) + (f" at {describe_key(same)}" if same else "")

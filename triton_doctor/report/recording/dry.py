@@ -28,16 +28,16 @@ NOT_KNOWN = (
 )
 
 
-def tell_guesses(account: Account, cwd: Path) -> Iterator[str]:
+def describe_guesses(account: Account, cwd: Path) -> Iterator[str]:
     """What was guessed, most often first, with the line that asked."""
     if account.dry is not None:
-        yield from _tell_questions(account.dry.guesses, cwd)
+        yield from _describe_questions(account.dry.guesses, cwd)
         guessed = sum(kernel.guessed for kernel in account.kernels)
         if guessed:
             yield f"{counted(guessed, 'variant')} came after a guess"
 
 
-def tell_never_reached(account: Account, cwd: Path) -> Iterator[str]:
+def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
     """The kernels that the project around `cwd` launches, apart from tests and examples, and that no process launched.
 
     Nothing where the kernels that ran are of other projects.
@@ -78,27 +78,27 @@ def tell_never_reached(account: Account, cwd: Path) -> Iterator[str]:
         yield f"{len(missed):,} of {counted(len(launched), 'launched kernel')}: of these the run says nothing"
 
 
-def tell_stops(account: Account, cwd: Path) -> Iterator[str]:
+def describe_stops(account: Account, cwd: Path) -> Iterator[str]:
     """Where the program could not go on."""
     if account.dry is not None:
-        yield from _tell_questions(account.dry.stops, cwd)
+        yield from _describe_questions(account.dry.stops, cwd)
 
 
-def tell_pretended(account: Account) -> Iterator[str]:
+def describe_pretended(account: Account) -> Iterator[str]:
     """What the program was told about its GPU, and what nobody knows without one."""
     if account.dry is not None:
         yield ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
         yield from (f"not known: {one}" for one in NOT_KNOWN)
 
 
-def tell_files(account: Account) -> Iterator[str]:
+def describe_files(account: Account) -> Iterator[str]:
     """The files that a dry run left as they were, those that it wrote, and its connections."""
     yield from (warning.message for warning in account.warnings if warning.kind == "files")
     if account.dry is not None:
         yield NOT_LISTED
 
 
-def tell_rounds(account: Account) -> Iterator[str]:
+def describe_rounds(account: Account) -> Iterator[str]:
     """The rounds of tuning, and the configs of each."""
     if account.dry is not None:
         for kernel, rounds, configs in account.dry.tuned:
@@ -106,7 +106,7 @@ def tell_rounds(account: Account) -> Iterator[str]:
             yield f"`{kernel.name}`: {counted(rounds, 'round')} of tuning, {tried} each: {rounds * configs:,} trials"
 
 
-def _tell_questions(questions: Iterable[tuple[GuessEvent, int]], cwd: Path) -> Iterator[str]:
+def _describe_questions(questions: Iterable[tuple[GuessEvent, int]], cwd: Path) -> Iterator[str]:
     every = sorted(questions, key=lambda pair: -pair[1])
     for event, count in every[:QUESTIONS_SHOWN]:
         site = "" if event.site is None else f" at {place(event.site.path, event.site.line, cwd)}"

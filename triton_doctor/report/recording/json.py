@@ -10,7 +10,7 @@ from triton_doctor.evidence import advise, misspelt_variables
 from triton_doctor.report.recording.ranks import ranks_object
 from triton_doctor.report.recording.steps import steps_object
 from triton_doctor.report.recording.unserved import unserved_object
-from triton_doctor.report.recording.wording import tell_unseen
+from triton_doctor.report.recording.wording import describe_unseen
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         totals |= dict.fromkeys(TIMES, None)
     totals["wall_ms"] = account.wall_us / 1000
     totals["first_process_ms"] = sum(split.first_process_us for split in splits) / 1000
-    totals["unseen"] = list(tell_unseen(account))
+    totals["unseen"] = list(describe_unseen(account))
     document = {
         "schema": SCHEMA,
         "tool_version": __version__,

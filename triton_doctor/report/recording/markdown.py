@@ -7,34 +7,34 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence import advise
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.report.recording.dry import (
-    tell_files,
-    tell_guesses,
-    tell_never_reached,
-    tell_pretended,
-    tell_rounds,
-    tell_stops,
+    describe_files,
+    describe_guesses,
+    describe_never_reached,
+    describe_pretended,
+    describe_rounds,
+    describe_stops,
 )
-from triton_doctor.report.recording.ranks import tell_ranks
-from triton_doctor.report.recording.steps import tell_steps
-from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
+from triton_doctor.report.recording.ranks import describe_ranks
+from triton_doctor.report.recording.steps import describe_steps
+from triton_doctor.report.recording.torch_compile import describe_torch_compile, of_inductor
 from triton_doctor.report.recording.wording import (
     PARTS,
     causes_worth,
+    describe_advice,
+    describe_captured,
+    describe_cause,
+    describe_faults,
+    describe_interpreted,
+    describe_rules,
+    describe_saved,
+    describe_settled,
+    describe_unseen,
+    describe_variables,
     milliseconds,
     name_parts,
     name_process,
     place,
     seconds,
-    tell_advice,
-    tell_captured,
-    tell_cause,
-    tell_faults,
-    tell_interpreted,
-    tell_rules,
-    tell_saved,
-    tell_settled,
-    tell_unseen,
-    tell_variables,
     title_advice,
 )
 
@@ -47,28 +47,28 @@ if TYPE_CHECKING:
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
     """Headings, tables and lists."""
-    loud = (*tell_interpreted(account), *tell_captured(account), *tell_variables(account))
+    loud = (*describe_interpreted(account), *describe_captured(account), *describe_variables(account))
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
-    settled = tell_settled(account)
+    settled = describe_settled(account)
     blocks += [settled] if settled else []
     blocks += ["## where the time went", _time(account)] if account.dry is None else []
     if account.kernels:
         blocks += ["## kernels", _kernels(account, cwd)]
-    blocks += _list("torch.compile", (line.strip() for line in tell_torch_compile(account, cwd)))
+    blocks += _list("torch.compile", (line.strip() for line in describe_torch_compile(account, cwd)))
     blocks += _list("causes", _causes(account))
-    blocks += _list("ranks", tell_ranks(account.ranks))
-    blocks += _list("tuning", tell_rounds(account))
-    blocks += _list("steps", (line.strip() for line in tell_steps(account.steps)))
-    blocks += _list("guessed, for want of data", tell_guesses(account, cwd))
-    blocks += _list("stopped, for want of data", tell_stops(account, cwd))
-    blocks += _list("launched by the project, and never reached", tell_never_reached(account, cwd))
-    blocks += _list("files and connections", tell_files(account))
-    blocks += _list("pretended", tell_pretended(account))
+    blocks += _list("ranks", describe_ranks(account.ranks))
+    blocks += _list("tuning", describe_rounds(account))
+    blocks += _list("steps", (line.strip() for line in describe_steps(account.steps)))
+    blocks += _list("guessed, for want of data", describe_guesses(account, cwd))
+    blocks += _list("stopped, for want of data", describe_stops(account, cwd))
+    blocks += _list("launched by the project, and never reached", describe_never_reached(account, cwd))
+    blocks += _list("files and connections", describe_files(account))
+    blocks += _list("pretended", describe_pretended(account))
     blocks += _list(
         title_advice(account),
-        (f"{tell_saved(one)}: {tell_advice(one, cwd)} ({tell_rules(one)})" for one in advise(account)),
+        (f"{describe_saved(one)}: {describe_advice(one, cwd)} ({describe_rules(one)})" for one in advise(account)),
     )
-    blocks += _list("not seen", tell_unseen(account))
+    blocks += _list("not seen", describe_unseen(account))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -111,10 +111,10 @@ def _kernels(account: Account, cwd: Path) -> str:
 
 def _causes(account: Account) -> Iterable[str]:
     for kernel in account.kernels:
-        for fault in tell_faults(kernel):
+        for fault in describe_faults(kernel):
             yield f"`{kernel.kernel.name}`: {fault}"
         for cause in causes_worth(kernel):
-            yield f"`{kernel.kernel.name}`: {tell_cause(cause)}"
+            yield f"`{kernel.kernel.name}`: {describe_cause(cause)}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.report.recording.wording import counted, seconds, show_value, tell_values
+from triton_doctor.report.recording.wording import counted, describe_values, seconds, show_value
 from triton_doctor.runtime.ranks_account import NOISE
 from triton_doctor.runtime.remedies import join_names
 
@@ -20,27 +20,27 @@ OFTEN = 0.25
 LEAST_ALONE_US = 50_000
 
 
-def tell_ranks(account: RanksAccount | None) -> Iterator[str]:
+def describe_ranks(account: RanksAccount | None) -> Iterator[str]:
     """Nothing where ranks are not several, or all did the same at the same time."""
     if account is None:
         return
     if account.groups:
         yield f"{counted(account.common, 'variant')} on all {len(account.ranks):,} ranks"
     for group in account.groups[:GROUPS_SHOWN]:
-        yield tell_group(group, len(account.ranks))
+        yield describe_group(group, len(account.ranks))
     if len(account.groups) > GROUPS_SHOWN:
         rest = account.groups[GROUPS_SHOWN:]
         yield f"and {counted(sum(group.variants for group in rest), 'variant')} more that only some ranks had"
-    yield from _tell_steps(account.steps) if account.steps else _tell_alone(account)
+    yield from _describe_steps(account.steps) if account.steps else _describe_alone(account)
 
 
-def tell_group(group: RankGroup, ranks: int) -> str:
+def describe_group(group: RankGroup, ranks: int) -> str:
     """`rank 3 compiled 12 variants of `k` that no other rank did: `bs` 17 to 28`."""
     verb = "compiled or loaded" if group.loaded else "compiled"
     others = ranks - len(group.ranks)
     which = "the other" if others == 1 else f"the other {others:,}"
     apart = "no other rank did" if len(group.ranks) == 1 else f"{which} did not"
-    values = [f"`{name}` {tell_values(map(show_value, values))}" for name, values in group.values]
+    values = [f"`{name}` {describe_values(map(show_value, values))}" for name, values in group.values]
     told = f": {', '.join(values)}" if values else ""
     variants = f"{counted(group.variants, 'variant')} of `{group.kernel.name}`"
     return f"{name_ranks(group.ranks)} {verb} {variants} that {apart}{told}"
@@ -57,7 +57,7 @@ def name_ranks(ranks: Sequence[int]) -> str:
     )
 
 
-def _tell_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
+def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
     """Who waited for whom in which step, and who was slower than the others."""
     compiling = [one for one in steps if one.compiling is not None]
     for one in sorted(compiling, key=lambda one: (-one.waited_us, -one.compile_us, one.number))[:STEPS_SHOWN]:
@@ -76,7 +76,7 @@ def _tell_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
             yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {counted(len(steps), 'step')}"
 
 
-def _tell_alone(account: RanksAccount) -> Iterator[str]:
+def _describe_alone(account: RanksAccount) -> Iterator[str]:
     """What others may have waited for, where no steps show it."""
     for rank, alone_us in account.alone[:ALONE_SHOWN]:
         if alone_us >= LEAST_ALONE_US:

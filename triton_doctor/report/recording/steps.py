@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LINES_SHOWN, CAUSES_SHOWN = 12, 3
 
 
-def tell_steps(account: StepsAccount | None) -> list[str]:
+def describe_steps(account: StepsAccount | None) -> list[str]:
     """`3 of 120 steps compiled`, then a line for each stretch of steps that did; nothing where there are no steps."""
     if account is None:
         return []
@@ -28,7 +28,7 @@ def tell_steps(account: StepsAccount | None) -> list[str]:
         if count
     ]
     lines = [f"{' and '.join(counts)} compiled, loaded or tuned"]
-    told = [line for stretch in _stretches(account.compiling) for line in _tell_stretch(stretch)]
+    told = [line for stretch in _stretches(account.compiling) for line in _describe_stretch(stretch)]
     lines += told[:LINES_SHOWN]
     return lines + ([f"and {len(told) - LINES_SHOWN:,} lines more"] if len(told) > LINES_SHOWN else [])
 
@@ -66,7 +66,7 @@ def _stretches(compiling: Iterable[CompilingStep]) -> Iterator[list[CompilingSte
         yield [one for _, one in group]
 
 
-def _tell_stretch(stretch: Sequence[CompilingStep]) -> Iterator[str]:
+def _describe_stretch(stretch: Sequence[CompilingStep]) -> Iterator[str]:
     first, last = stretch[0], stretch[-1]
     if first.kind == "request":
         which = f"request {first.name}"
@@ -81,7 +81,7 @@ def _tell_stretch(stretch: Sequence[CompilingStep]) -> Iterator[str]:
     yield f"{which} {', '.join(done)}: {seconds(sum(one.compile_us for one in stretch))}"
     causes = [cause for one in stretch for cause in one.causes]
     if len(causes) <= CAUSES_SHOWN:
-        yield from (f"  {_tell_cause(cause)}" for cause in causes)
+        yield from (f"  {_describe_cause(cause)}" for cause in causes)
 
 
 def _noun(verb: str, count: int) -> str:
@@ -91,5 +91,5 @@ def _noun(verb: str, count: int) -> str:
     return noun if verb == "compiled" else f"{noun} from disk"
 
 
-def _tell_cause(cause: Recompile) -> str:
+def _describe_cause(cause: Recompile) -> str:
     return f"`{cause.event.kernel.name}`: {tell(cause)}"

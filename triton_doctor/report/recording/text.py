@@ -7,40 +7,41 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
 from triton_doctor.report.recording.dry import (
-    tell_files,
-    tell_guesses,
-    tell_never_reached,
-    tell_pretended,
-    tell_rounds,
-    tell_stops,
+    describe_files,
+    describe_guesses,
+    describe_never_reached,
+    describe_pretended,
+    describe_rounds,
+    describe_stops,
 )
-from triton_doctor.report.recording.ranks import tell_ranks
-from triton_doctor.report.recording.steps import tell_steps
-from triton_doctor.report.recording.torch_compile import of_inductor, tell_torch_compile
-from triton_doctor.report.recording.unserved import tell_unserved
+from triton_doctor.report.recording.ranks import describe_ranks
+from triton_doctor.report.recording.steps import describe_steps
+from triton_doctor.report.recording.torch_compile import describe_torch_compile, of_inductor
+from triton_doctor.report.recording.unserved import describe_unserved
 from triton_doctor.report.recording.wording import (
+    LEAST_SHOWN_US,
     causes_worth,
     counted,
     counts_are_whole,
+    describe_advice,
+    describe_cache_folder,
+    describe_captured,
+    describe_cause,
+    describe_counts,
+    describe_faults,
+    describe_interpreted,
+    describe_rules,
+    describe_saved,
+    describe_settled,
+    describe_share,
+    describe_unseen,
+    describe_variables,
     is_idle,
     milliseconds,
     name_parts,
     name_process,
     place,
     seconds,
-    tell_advice,
-    tell_cache_folder,
-    tell_captured,
-    tell_cause,
-    tell_counts,
-    tell_faults,
-    tell_interpreted,
-    tell_rules,
-    tell_saved,
-    tell_settled,
-    tell_share,
-    tell_unseen,
-    tell_variables,
     title_advice,
 )
 from triton_doctor.terminal import escape_line, escape_text
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 
 NARROWEST = 20
 BOLD, ALARM, PLAIN = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
-# What would be shown as 0.000 s.
-LEAST_SHOWN_US = 500
 KERNELS_SHOWN, CAUSES_SHOWN, SITES_SHOWN, PROCESSES_SHOWN, ADVICE_SHOWN = 30, 4, 2, 16, 10
 COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tuned", "trials", "tune ms")
 
@@ -72,25 +71,27 @@ def render_text(
 ) -> str:
     """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
     lines: list[str] = ["", *_fit(_head(account), width)]
-    loud = _fit([*tell_interpreted(account), *tell_captured(account), *tell_variables(account), *excess], width)
+    loud = _fit(
+        [*describe_interpreted(account), *describe_captured(account), *describe_variables(account), *excess], width
+    )
     lines += [f"{ALARM}{line}{PLAIN}" if color else line for line in loud]
-    settled = tell_settled(account)
+    settled = describe_settled(account)
     lines += _fit([settled], width) if settled else []
     for title, body in (
         ("where the time went", _time(account) if account.dry is None else []),
         ("kernels", _kernels(account, cwd)),
-        ("compiled, although packed", list(tell_unserved(unserved))),
-        ("tuning", list(tell_rounds(account))),
-        ("steps", tell_steps(account.steps)),
-        ("guessed, for want of data", list(tell_guesses(account, cwd))),
-        ("stopped, for want of data", list(tell_stops(account, cwd))),
-        ("launched by the project, and never reached", list(tell_never_reached(account, cwd))),
-        ("files and connections", list(tell_files(account))),
-        ("pretended", list(tell_pretended(account))),
-        ("torch.compile", list(tell_torch_compile(account, cwd))),
-        ("ranks", list(tell_ranks(account.ranks))),
+        ("compiled, although packed", list(describe_unserved(unserved))),
+        ("tuning", list(describe_rounds(account))),
+        ("steps", describe_steps(account.steps)),
+        ("guessed, for want of data", list(describe_guesses(account, cwd))),
+        ("stopped, for want of data", list(describe_stops(account, cwd))),
+        ("launched by the project, and never reached", list(describe_never_reached(account, cwd))),
+        ("files and connections", list(describe_files(account))),
+        ("pretended", list(describe_pretended(account))),
+        ("torch.compile", list(describe_torch_compile(account, cwd))),
+        ("ranks", list(describe_ranks(account.ranks))),
         (title_advice(account), _advice(account, cwd)),
-        ("not seen", list(tell_unseen(account))),
+        ("not seen", list(describe_unseen(account))),
     ):
         if body:
             lines += ["", f"{BOLD}{title}{PLAIN}" if color else title, *_fit((f"  {line}" for line in body), width)]
@@ -108,13 +109,13 @@ def _fit(lines: Iterable[str], width: int | None) -> Iterator[str]:
 
 
 def _head(account: Account) -> Iterator[str]:
-    yield f"triton-doctor: {tell_counts(account)}; {seconds(account.wall_us)} in all"
+    yield f"triton-doctor: {describe_counts(account)}; {seconds(account.wall_us)} in all"
     if account.processes:
         versions = {name: version for one in reversed(account.processes) for name, version in one.header.versions}
         yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
     for name, peak, whole, percent in account.program.gpus if account.program else ():
         yield f"{name}: {peak / 1024:.1f} of {whole / 1024:.1f} GiB in use at most, busy {percent:.0f}% of the time"
-    yield from tell_cache_folder(account)
+    yield from describe_cache_folder(account)
 
 
 def _time(account: Account) -> list[str]:
@@ -167,24 +168,27 @@ def _kernels(account: Account, cwd: Path) -> list[str]:
 
 
 def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
-    yield from tell_faults(kernel)
+    yield from describe_faults(kernel)
     causes = causes_worth(kernel)
     for cause in causes[:CAUSES_SHOWN]:
-        yield tell_cause(cause)
+        yield describe_cause(cause)
     if len(causes) > CAUSES_SHOWN:
         yield f"and {counted(len(causes) - CAUSES_SHOWN, 'cause')} more"
     if causes:
         for site, share in kernel.sites[:SITES_SHOWN]:
-            yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {tell_share(share)}"
+            yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {describe_share(share)}"
 
 
 def _advice(account: Account, cwd: Path) -> list[str]:
     found = advise(account)[:ADVICE_SHOWN]
-    width = max((len(tell_saved(one)) for one in found), default=0)
+    width = max((len(describe_saved(one)) for one in found), default=0)
     return [
         line
         for one in found
-        for line in (f"{tell_saved(one):>{width}}  {tell_advice(one, cwd)}", f"{'':{width}}  {tell_rules(one)}")
+        for line in (
+            f"{describe_saved(one):>{width}}  {describe_advice(one, cwd)}",
+            f"{'':{width}}  {describe_rules(one)}",
+        )
     ]
 
 

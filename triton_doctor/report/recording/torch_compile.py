@@ -34,7 +34,7 @@ def of_inductor(account: Account) -> list[KernelAccount]:
     return [kernel for kernel in account.kernels if kernel.direct and kernel.maker == INDUCTOR]
 
 
-def tell_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
+def describe_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
     """The lines of the section; none where torch.compile did nothing."""
     kernels = of_inductor(account)
     if kernels:
@@ -43,7 +43,7 @@ def tell_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
         tiers = [f"{count:,} {what}" for count, what in ((compiled, "compiled"), (loaded, "from disk")) if count]
         took = seconds(sum(kernel.waited_us for kernel in kernels))
         yield f"{counted(len(kernels), 'kernel')} of Inductor: {', '.join(tiers)}, {took}; launches not counted"
-        yield from _tell_templates(kernels)
+        yield from _describe_templates(kernels)
     for name, (count, precompile_us, benchmark_us) in sorted(_sum_choices(account).items()):
         yield (
             f"benchmarked {name} {'once' if count == 1 else f'{count:,} times'}: {seconds(benchmark_us)}, "
@@ -52,13 +52,13 @@ def tell_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
     graphs = account.graphs
     shown = graphs if len(graphs) <= GRAPHS_SHOWN else graphs[:GRAPHS_SHOWN]
     for graph in shown:
-        yield from _tell_graph(graph, cwd)
+        yield from _describe_graph(graph, cwd)
     if len(graphs) > len(shown):
         rest = sum(graph.event.duration_us for graph in graphs[len(shown) :])
         yield f"and {counted(len(graphs) - len(shown), 'graph')} more, {seconds(rest)}"
 
 
-def _tell_templates(kernels: list[KernelAccount]) -> Iterator[str]:
+def _describe_templates(kernels: list[KernelAccount]) -> Iterator[str]:
     groups: defaultdict[str, list[KernelAccount]] = defaultdict(list)
     for kernel in kernels:
         groups[name_template(kernel)].append(kernel)
@@ -78,21 +78,21 @@ def name_template(kernel: KernelAccount) -> str:
     return KINDS.get(head, "your kernels" if not kernel.kernel.name.startswith("triton_") else f"{head} {rest}".strip())
 
 
-def _tell_graph(graph: GraphAccount, cwd: Path) -> Iterator[str]:
+def _describe_graph(graph: GraphAccount, cwd: Path) -> Iterator[str]:
     event = graph.event
     made = [counted(graph.kernels, "kernel")] if graph.kernels else []
     made += [counted(graph.choices, "choice")] if graph.choices else []
     told = (
         f"[{event.compile_id}] {event.function} at {place(event.path, event.line, cwd)}: {seconds(event.duration_us)}"
     )
-    yield ", ".join([told, *made, *_tell_cached(event)])
+    yield ", ".join([told, *made, *_describe_cached(event)])
     if event.reason:
         yield f"  again, since {event.reason}"
     if event.failure:
         yield f"  failed: {event.failure}"
 
 
-def _tell_cached(event: GraphEvent) -> Iterator[str]:
+def _describe_cached(event: GraphEvent) -> Iterator[str]:
     if event.cached:
         found = "found" if not event.uncached else f"{event.cached:,} of {event.cached + event.uncached:,} graphs found"
         yield f"{found} in Inductor's cache"

@@ -140,7 +140,7 @@ def _slices(event: Event, cause: Recompile | None) -> Iterator[Fields]:
                     "best": event.best,
                     "configs_ms": dict(event.timings_ms),
                     "trials": event.trials,
-                    "cause": None if cause is None else _tell_cause(cause),
+                    "cause": None if cause is None else _describe_cause(cause),
                 },
             )
         case AutotuneEvent():
@@ -173,7 +173,7 @@ def _compile(event: CompileEvent, cause: Recompile | None) -> Iterator[Fields]:
     began_ns = event.at_ns - event.duration_us * 1000
     what, category = ("compile", "compile") if event.tier == COMPILED else ("load", "load")
     arguments = _place(event.kernel, event.launch_site) | {
-        "cause": None if cause is None else _tell_cause(cause),
+        "cause": None if cause is None else _describe_cause(cause),
         "constants": dict(event.key.constants),
         "values": dict(event.values),
         "target": event.key.target,
@@ -233,5 +233,5 @@ def _place(kernel: KernelName, site: LaunchSite | None) -> Fields:
     return {"kernel": f"{kernel.path}:{kernel.line}", "launched_at": launched}
 
 
-def _tell_cause(cause: Recompile) -> str:
+def _describe_cause(cause: Recompile) -> str:
     return f"{cause.code} {rule_name(cause.code)}: {tell(cause)}"

@@ -130,7 +130,7 @@ def read_parts(event: CompileEvent, header: Header) -> KeyParts:
     )
 
 
-def tell_unserved(unserved: Sequence[UnservedCompile]) -> Iterator[str]:
+def describe_unserved(unserved: Sequence[UnservedCompile]) -> Iterator[str]:
     """A line for each pack, and below it one for each kernel and reason."""
     for pack in dict.fromkeys(one.pack for one in unserved):
         yield pack

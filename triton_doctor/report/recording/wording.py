@@ -26,6 +26,8 @@ LONGEST_VALUE = 40
 INTERPRETED_SHOWN = CAPTURED_SHOWN = 8
 # Where compiling, loading and tuning have more of the time than this, they are the place to look.
 MOST_SHARE = 0.1
+# What would be shown as 0.000 s.
+LEAST_SHOWN_US = 500
 
 
 def seconds(us: int) -> str:
@@ -81,7 +83,7 @@ def place(path: str, line: int, cwd: Path) -> str:
     return f"{shown.as_posix()}:{line}"
 
 
-def tell_counts(account: Account) -> str:
+def describe_counts(account: Account) -> str:
     """`2 kernels: 24 launches, 2 compiled, 0 from disk`; what was not counted is not 0."""
     kernels = account.kernels
     if not kernels:
@@ -106,7 +108,7 @@ def tell_counts(account: Account) -> str:
     return f"{total}: {', '.join(counts)}"
 
 
-def tell_cache_folder(account: Account) -> Iterator[str]:
+def describe_cache_folder(account: Account) -> Iterator[str]:
     """Who moved the folder in which Triton keeps its kernels while the program ran."""
     for name, value, setter in dict.fromkeys((event.name, event.value, event.setter) for event in account.variables):
         yield f"kernels are kept in {value}: {setter} set {name} while the program ran"
@@ -115,7 +117,7 @@ def tell_cache_folder(account: Account) -> Iterator[str]:
 UNKEPT = {NOT_KEPT: "it has no `cache_results=True`", HOOKED: "a `pre_hook` of a config voids `cache_results`"}
 
 
-def tell_longest(event: CompileEvent) -> str:
+def describe_longest(event: CompileEvent) -> str:
     """Return where the time of a long compile went, and how much code each stage made."""
     stages = sorted(event.stages_us, key=lambda stage: -stage[1])[:LONG_STAGES_SHOWN]
     told = ", ".join(f"{stage} {seconds(us)}" for stage, us in stages)
@@ -123,10 +125,10 @@ def tell_longest(event: CompileEvent) -> str:
     return f"one compile took {seconds(event.duration_us)}: {told}{f'; it made {sizes}' if sizes else ''}"
 
 
-def tell_faults(kernel: KernelAccount) -> Iterator[str]:
+def describe_faults(kernel: KernelAccount) -> Iterator[str]:
     """Compiles that failed or took long, what happened in the capture of a CUDA graph, and tuning that is not kept."""
     if kernel.longest is not None:
-        yield tell_longest(kernel.longest)
+        yield describe_longest(kernel.longest)
     if kernel.failed:
         more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
@@ -140,10 +142,10 @@ def tell_faults(kernel: KernelAccount) -> Iterator[str]:
             f"{kernel.unloaded:,}x TRD716 {rule_name('TRD716')}: unloaded in a capture: "
             "keep a reference to the kernel until the capture has ended"
         )
-    yield from tell_unkept(kernel)
+    yield from describe_unkept(kernel)
 
 
-def tell_unkept(kernel: KernelAccount) -> Iterator[str]:
+def describe_unkept(kernel: KernelAccount) -> Iterator[str]:
     """Rounds of tuning that the next process makes again, and what they took in this run; a dry run takes no time."""
     if kernel.unkept:
         reasons = [UNKEPT[reason] for reason, _ in kernel.unkept]
@@ -152,7 +154,7 @@ def tell_unkept(kernel: KernelAccount) -> Iterator[str]:
         yield f"{rounds} TRD717 {rule_name('TRD717')}: {took}at each start: {' and '.join(reasons)}"
 
 
-def tell_cause(cause: CauseAccount) -> str:
+def describe_cause(cause: CauseAccount) -> str:
     """`39x TRD702 constexpr-changed: `n`, 40 values: 17, 18, ...`."""
     head = f"{cause.count:,}x {cause.code} {rule_name(cause.code)}"
     if cause.parameter is None:
@@ -176,7 +178,7 @@ def show_value(value: Scalar) -> str:
     return (value or "none") if isinstance(value, str) else "unknown" if value is None else repr(value)
 
 
-def tell_values(values: Iterable[str]) -> str:
+def describe_values(values: Iterable[str]) -> str:
     """`17 to 28` for all the integers between, `16, 32 and 128` for few, `37 values from 2 to 42` for many."""
     texts = list(values)
     numbers = sorted(int(text) for text in texts) if all(text.lstrip("-").isdecimal() for text in texts) else []
@@ -195,7 +197,7 @@ def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
     return () if kernel.direct else tuple(cause for cause in kernel.causes if cause.code != FIRST)
 
 
-def tell_share(share: Share) -> str:
+def describe_share(share: Share) -> str:
     """`3 compiled, 1 from disk, 0.12 s`."""
     parts = [
         f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
@@ -204,7 +206,7 @@ def tell_share(share: Share) -> str:
     return ", ".join([*(parts or ["tuned"]), *([seconds(share.waited_us)] if share.waited_us else [])])
 
 
-def tell_advice(advice: Advice, cwd: Path) -> str:
+def describe_advice(advice: Advice, cwd: Path) -> str:
     """What to do, and why."""
     what = advice.fact
     if advice.kernel is not None:
@@ -212,7 +214,7 @@ def tell_advice(advice: Advice, cwd: Path) -> str:
     return f"{what}: {advice.remedy}"
 
 
-def tell_saved(advice: Advice) -> str:
+def describe_saved(advice: Advice) -> str:
     """`0.46 s`, or `12 variants` of a run that took no time."""
     return seconds(advice.saved_us) if advice.saved_us else counted(advice.saved, "variant")
 
@@ -222,7 +224,7 @@ def title_advice(account: Account) -> str:
     return f"advice, most {'seconds' if account.dry is None else 'variants'} saved first"
 
 
-def tell_rules(advice: Advice) -> str:
+def describe_rules(advice: Advice) -> str:
     """The cause of an advice, and the rules that find it before the program runs."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
     told = "the source shows it" if advice.in_source else "look for"
@@ -230,10 +232,10 @@ def tell_rules(advice: Advice) -> str:
     return "; ".join(filter(None, (", ".join(causes), found)))
 
 
-def tell_interpreted(account: Account) -> Iterator[str]:
+def describe_interpreted(account: Account) -> Iterator[str]:
     """That kernels ran in the interpreter, which is why everything else is beside the point."""
     if account.interpreted:
-        names = [tell_interpreted_kernel(one) for one in account.interpreted[:INTERPRETED_SHOWN]]
+        names = [describe_interpreted_kernel(one) for one in account.interpreted[:INTERPRETED_SHOWN]]
         more = len(account.interpreted) - len(names)
         shown = join_names([*names, f"{more} more"] if more else names)
         yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
@@ -241,7 +243,7 @@ def tell_interpreted(account: Account) -> Iterator[str]:
         yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
 
 
-def tell_captured(account: Account) -> Iterator[str]:
+def describe_captured(account: Account) -> Iterator[str]:
     """That kernels compiled, were tuned or were unloaded while a CUDA graph was captured, which can break the graph."""
     captured = [one for one in account.kernels if one.capturing or one.unloaded]
     if captured:
@@ -252,13 +254,13 @@ def tell_captured(account: Account) -> Iterator[str]:
         yield f"in the capture of a CUDA graph: {shown} {happened} (TRD716 {rule_name('TRD716')})"
 
 
-def tell_variables(account: Account) -> Iterator[str]:
+def describe_variables(account: Account) -> Iterator[str]:
     """Variables that were set in vain."""
     for name, known in misspelt_variables(account):
         yield f"no triton reads {name}: did you mean {known}? (TRD603 {rule_name('TRD603')})"
 
 
-def tell_interpreted_kernel(one: InterpretedKernel) -> str:
+def describe_interpreted_kernel(one: InterpretedKernel) -> str:
     """Its name, how often, and how long in all."""
     known = one.launches is not None and one.took_us is not None
     return f"`{one.kernel.name}`" + (
@@ -266,7 +268,7 @@ def tell_interpreted_kernel(one: InterpretedKernel) -> str:
     )
 
 
-def tell_settled(account: Account) -> str | None:
+def describe_settled(account: Account) -> str | None:
     """That the compiling was over early; None while it went on, or where it had much of the time of a process."""
     splits = [process.split for process in account.processes]
     busy = any(one.compile_us + one.load_us + one.autotune_us > MOST_SHARE * one.wall_us for one in splits)
@@ -281,7 +283,7 @@ def name_process(process: ProcessAccount) -> str:
     return f"process {header.pid}" if header.rank is None else f"rank {header.rank} (process {header.pid})"
 
 
-def tell_unseen(account: Account) -> Iterator[str]:
+def describe_unseen(account: Account) -> Iterator[str]:
     """What could not be counted, and what went wrong."""
     direct = [kernel for kernel in account.kernels if kernel.direct]
     inductors = sum(1 for kernel in direct if kernel.maker)

@@ -1,4 +1,7 @@
-"""Recordings to the data of the timeline: one lane a thread, and on it what happened when, and why.
+"""Recordings to the data of the timeline: what happened when, in which thread, and why.
+
+The thread that a process began with has a lane. All others share as few as their events need without overlapping, so
+that a server with a thread for each request has one lane for them.
 
 Numbers and indices into one list of texts, and each beginning as its distance from the one before, keep 10,000 events
 within half a megabyte.
@@ -66,6 +69,12 @@ class Moment:
     code: str = ""
     note: str = ""
     changes: tuple[tuple[str, str, str], ...] = ()
+    thread: int = 0
+
+    @property
+    def end_us(self) -> int:
+        """Return when it ended."""
+        return self.begin_us + self.duration_us
 
 
 @dataclass(slots=True)
@@ -75,31 +84,24 @@ class Texts:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, text: str) -> int:
-        """The index of `text`, which is added if it is new."""
+        """Return the index of `text`; a new text is added."""
         return self.numbers.setdefault(escape_line(text), len(self.numbers))
 
 
 def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
-    """What `page.js` draws. `left_out` counts moments and lanes that it does not have."""
-    start_ns, end_ns = span_ns([header for one in recordings for header in one.headers], recordings)
+    """Return what `page.js` draws. `left_out` counts moments and lanes that it does not have."""
+    start_ns, end_ns = span_ns([header for recording in recordings for header in recording.headers], recordings)
     lanes = list(_lanes(recordings, start_ns // 1000))
-    longest = sorted(lanes, key=lambda lane: -sum(one.duration_us for one in lane[2]))[:LANES_SHOWN]
-    every = sorted((one for lane in longest for one in lane[2]), key=lambda one: -one.duration_us)
-    drawn = {id(one) for one in every[:MOMENTS_SHOWN]}
+    longest = sorted(lanes, key=lambda lane: -sum(moment.duration_us for moment in lane[1]))[:LANES_SHOWN]
+    every = sorted((moment for _, moments in longest for moment in moments), key=lambda moment: -moment.duration_us)
+    drawn = {id(moment) for moment in every[:MOMENTS_SHOWN]}
     texts = Texts()
     texts.number("")
-    kept = [
-        (process, thread, [one for one in moments if id(one) in drawn])
-        for process, thread, moments in lanes
-        if any(id(one) in drawn for one in moments)
-    ]
+    kept = [(process, [moment for moment in moments if id(moment) in drawn]) for process, moments in lanes]
     return {
         "wall_us": max(1, (end_ns - start_ns) // 1000),
         "kinds": [asdict(kind) for kind in EVERY_KIND],
-        "lanes": [
-            {"process": escape_line(process), "thread": thread, "moments": list(_pack(moments, texts))}
-            for process, thread, moments in kept
-        ],
+        "lanes": [_pack_lane(process, moments, texts) for process, moments in kept if moments],
         "texts": list(texts.numbers),
         "left_out": {
             "lanes": len(lanes) - len(longest),
@@ -109,10 +111,12 @@ def collect_moments(recordings: Sequence[Recording]) -> dict[str, Any]:
     }
 
 
-def _lanes(recordings: Sequence[Recording], start_us: int) -> Iterator[tuple[str, int, list[Moment]]]:
-    """Process, thread and its moments: ranks by their number, and the thread that a process began with first."""
-    recordings = sorted(recordings, key=lambda one: (one.headers[0].rank or 0, one.headers[0].started_at_ns))
-    for recording in recordings:
+def _lanes(recordings: Sequence[Recording], start_us: int) -> Iterator[tuple[str, list[Moment]]]:
+    """Yield a process and the moments of a lane: ranks by number, in each the thread that it began with first."""
+    by_rank = sorted(
+        recordings, key=lambda recording: (recording.headers[0].rank or 0, recording.headers[0].started_at_ns)
+    )
+    for recording in by_rank:
         header = recording.headers[0]
         process = f"process {header.pid}" if header.rank is None else f"rank {header.rank}"
         causes = {id(cause.event): cause for cause in recording.causes}
@@ -120,20 +124,57 @@ def _lanes(recordings: Sequence[Recording], start_us: int) -> Iterator[tuple[str
         for event in recording.events:
             moments = by_thread.setdefault(getattr(event, "thread", 0), [])
             moments += _moments_of(event, causes.get(id(event)), start_us)
-        for thread, moments in sorted(by_thread.items()):
-            if moments:
-                yield process, thread, sorted(moments, key=lambda one: (one.begin_us, -one.duration_us))
+        threads = {thread: _in_order(moments) for thread, moments in sorted(by_thread.items()) if moments}
+        first = header.pid if header.pid in threads else next(iter(threads), None)
+        if first is not None:
+            yield process, threads.pop(first)
+        for lane in _share_lanes(threads.values()):
+            yield process, _in_order(lane)
+
+
+def _in_order(moments: Iterable[Moment]) -> list[Moment]:
+    return sorted(moments, key=lambda moment: (moment.begin_us, -moment.duration_us))
+
+
+def _share_lanes(threads: Iterable[Sequence[Moment]]) -> list[list[Moment]]:
+    """Return the moments of `threads` on as few lanes as they need without overlapping."""
+    groups: list[list[Moment]] = []
+    for moments in threads:
+        end_us = None
+        for moment in moments:
+            if end_us is None or moment.begin_us >= end_us:
+                groups.append([])
+            groups[-1].append(moment)
+            end_us = max(end_us or 0, moment.end_us)
+    lanes: list[list[Moment]] = []
+    ends_us: list[int] = []
+    for group in sorted(groups, key=lambda group: group[0].begin_us):
+        number = next((number for number, end_us in enumerate(ends_us) if end_us <= group[0].begin_us), len(lanes))
+        if number == len(lanes):
+            lanes.append([])
+            ends_us.append(0)
+        lanes[number] += group
+        ends_us[number] = max(moment.end_us for moment in group)
+    return lanes
 
 
 def _moments_of(event: Event, cause: Recompile | None, start_us: int) -> Iterator[Moment]:
+    thread = getattr(event, "thread", 0)
     if isinstance(event, GraphEvent):
         begin_us = event.at_ns // 1000 - event.duration_us - start_us
         note = event.reason or event.failure
-        yield Moment(begin_us=begin_us, duration_us=event.duration_us, kind=GRAPH, kernel=event.function, note=note)
+        yield Moment(
+            begin_us=begin_us,
+            duration_us=event.duration_us,
+            kind=GRAPH,
+            kernel=event.function,
+            note=note,
+            thread=thread,
+        )
     if isinstance(event, StepEvent) and event.compiles_ns:
         begin_ns, took_us = event.started_at_ns, (event.at_ns - event.started_at_ns) // 1000
         name = f"{event.kind} {event.name if event.number is None else event.number}"
-        yield Moment(begin_us=begin_ns // 1000 - start_us, duration_us=took_us, kind=STEP, kernel=name)
+        yield Moment(begin_us=begin_ns // 1000 - start_us, duration_us=took_us, kind=STEP, kernel=name, thread=thread)
     for part, (begin_us, end_us) in read_intervals(event):
         if begin_us == end_us:
             continue
@@ -148,11 +189,12 @@ def _moments_of(event: Event, cause: Recompile | None, start_us: int) -> Iterato
             code=f"{cause.code} {rule_name(cause.code)}" if cause is not None and again else "",
             note=_note(event, cause) if again or part is Part.FAILING else "",
             changes=tuple(_changes(cause)) if cause is not None and again else (),
+            thread=thread,
         )
 
 
 def _note(event: Event, cause: Recompile | None) -> str:
-    """What went wrong, or won."""
+    """Return the error of a failed compile, or the config that won."""
     match event:
         case FailureEvent():
             return event.error
@@ -172,12 +214,21 @@ def _short(value: Scalar) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
+def _pack_lane(process: str, moments: Sequence[Moment], texts: Texts) -> dict[str, Any]:
+    """Return a lane as JSON. `owners` has an index into `threads` for each moment where a lane has several threads."""
+    threads = list(dict.fromkeys(moment.thread for moment in moments))
+    owners = [threads.index(moment.thread) for moment in moments] if len(threads) > 1 else []
+    packed = list(_pack(moments, texts))
+    return {"process": escape_line(process), "threads": threads, "owners": owners, "moments": packed}
+
+
 def _pack(moments: Iterable[Moment], texts: Texts) -> Iterator[list[int]]:
-    """Beginning, duration and kind; then, as far as there are any, kernel, site, code, note, and three for a change."""
+    """Yield beginning, duration and kind; then, where known, kernel, site, code, note, and three texts for a change."""
     before = 0
-    for one in moments:
-        described = [one.kernel, one.site, one.code, one.note, *(text for change in one.changes for text in change)]
+    for moment in moments:
+        changes = (text for change in moment.changes for text in change)
+        described = [moment.kernel, moment.site, moment.code, moment.note, *changes]
         while described and not described[-1]:
             described.pop()
-        yield [one.begin_us - before, one.duration_us, one.kind, *map(texts.number, described)]
-        before = one.begin_us
+        yield [moment.begin_us - before, moment.duration_us, moment.kind, *map(texts.number, described)]
+        before = moment.begin_us

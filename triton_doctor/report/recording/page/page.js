@@ -21,15 +21,16 @@
       at += packed[0];
       return [at, ...packed.slice(1)];
     });
-    return { process: lane.process, thread: lane.thread, moments };
+    const owners = new Map(moments.map((moment, index) => [moment, lane.threads[lane.owners[index] || 0]]));
+    return { process: lane.process, threads: lane.threads, owners, moments };
   });
   const text = (moment, field) => data.texts[moment[field] || 0];
 
   const changes = (moment) => {
-    const told = [];
+    const parts = [];
     for (let at = CHANGES; at < moment.length; at += 3)
-      told.push(`${text(moment, at)} is ${text(moment, at + 1)}, was ${text(moment, at + 2)}`);
-    return told.join("; ");
+      parts.push(`${text(moment, at)} is ${text(moment, at + 1)}, was ${text(moment, at + 2)}`);
+    return parts.join("; ");
   };
 
   function timeline(canvas) {
@@ -38,7 +39,9 @@
     const context = canvas.getContext("2d");
     const height = lanes.length > 12 ? 17 : 30;
     const whole = data.wall_us;
-    let from = 0, span = whole, chosen = null, colors = {};
+    const first = Math.min(...lanes.map((lane) => lane.moments[0][0]));
+    // The program often loads for half of its time before its first kernel: begin there.
+    let from = Math.max(0, first - (whole - first) / 40), span = whole - from, chosen = null, colors = {};
     // Longer intervals first: what happened in one is drawn on it.
     const order = lanes.map((lane) => [...lane.moments].sort((a, b) => depth(a) - depth(b) || b[1] - a[1]));
     const flat = lanes.flatMap((lane, row) => lane.moments.map((moment) => [row, moment])).sort((a, b) => a[1][0] - b[1][0]);
@@ -108,7 +111,7 @@
           context.fillRect(0, top(row), width(), 1);
         }
         context.fillStyle = first ? colors.ink : colors.faint;
-        const label = first ? lane.process : `thread ${lane.thread}`;
+        const label = first ? lane.process : lane.threads.length > 1 ? `${lane.threads.length} threads` : `thread ${lane.threads[0]}`;
         context.fillText(label.length > 24 ? `${label.slice(0, 23)}…` : label, 10, top(row) + height / 2 + 3, GUTTER - 18);
         for (const moment of order[row]) {
           if (moment[0] + moment[1] < from || moment[0] > from + span) continue;
@@ -148,11 +151,11 @@
       detail.replaceChildren();
       if (!hit) return void detail.append("choose an event to see its kernel and cause");
       const [row, moment] = hit;
-      const lane = lanes[row];
+      const lane = lanes[row], thread = lane.owners.get(moment);
       const kernel = text(moment, KERNEL);
       if (kernel) detail.append(make("code", kernel), " ");
       detail.append(make("b", `${data.kinds[moment[KIND]].name} ${duration(moment[1])}`));
-      detail.append(` at ${duration(moment[0])}, ${lane.process}${lane.thread ? `, thread ${lane.thread}` : ""}`);
+      detail.append(` at ${duration(moment[0])}, ${lane.process}${thread ? `, thread ${thread}` : ""}`);
       const why = [text(moment, CODE), text(moment, NOTE), changes(moment)].filter(Boolean).join(": ");
       if (why) detail.append(make("br"), why);
       if (text(moment, SITE)) detail.append(make("br"), make("span", `launched at ${text(moment, SITE)}`, "place"));
@@ -170,7 +173,7 @@
       draw();
     }
     function step(by) {
-      const now = chosen ? flat.findIndex((one) => one[1] === chosen[1]) : by > 0 ? -1 : flat.length;
+      const now = chosen ? flat.findIndex((hit) => hit[1] === chosen[1]) : by > 0 ? -1 : flat.length;
       const next = Math.min(flat.length - 1, Math.max(0, now + by));
       if (flat.length) choose(flat[next], true);
     }

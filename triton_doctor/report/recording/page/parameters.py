@@ -35,13 +35,13 @@ class SeenParameter:
 
     @property
     def variants(self) -> int:
-        """How many states it had that Triton tells apart."""
-        told_apart = len(self.values) if self.types in (("constexpr",), (OPTION,)) else len(self.classes)
-        return max(len(self.types), told_apart)
+        """Return how many states it had that Triton tells apart."""
+        distinct = len(self.values) if self.types in (("constexpr",), (OPTION,)) else len(self.classes)
+        return max(len(self.types), distinct)
 
 
 def collect_parameters(recordings: Iterable[Recording]) -> dict[KernelName, tuple[SeenParameter, ...]]:
-    """The parameters of each kernel, in the order of its signature, and then the options that differed."""
+    """Return the parameters of each kernel, in the order of its signature, and then the options that differed."""
     events: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for recording in recordings:
         for event in recording.events:
