@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+from tests.evidence.recorded import compile_event
+from tests.evidence.recorded import process as process_of
 from triton_doctor.report.recording import RunForm, SortOrder, render_account
 from triton_doctor.report.recording.choice import choose, sort_kernels
 from triton_doctor.runtime.account import Account, account
@@ -170,3 +172,23 @@ def test_kernels_are_sorted_most_first(order: SortOrder) -> None:
 
     assert len(values) == 4
     assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("us", "longest"),
+    [
+        pytest.param(
+            12_000_000,
+            {"stages_ms": {"ttir": 1000.0, "cubin": 12_000.0}, "sizes": {"ttir": 9000, "cubin": 80_000}},
+            id="12 s",
+        ),
+        pytest.param(50_000, None, id="50 ms"),
+    ],
+)
+def test_long_compile_has_its_stages_and_the_size_of_their_ir(us: int, longest: object) -> None:
+    stages = (("ttir", 1_000_000 if longest else 1000), ("cubin", us))
+    event = compile_event(3, stages_us=stages, sizes=(("ttir", 9000), ("cubin", 80_000)))
+
+    told = json.loads(show(account([process_of([event], launches=1)]), RunForm.JSON))
+
+    assert told["kernels"][0]["longest_compile"] == longest

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from triton_doctor.evidence import Advice
     from triton_doctor.report.recording.unserved import UnservedCompile
     from triton_doctor.runtime.account import Account, GraphAccount, ProcessAccount
-    from triton_doctor.runtime.event import GuessEvent
+    from triton_doctor.runtime.event import CompileEvent, GuessEvent
     from triton_doctor.runtime.kernel_account import CauseAccount, KernelAccount, Share
     from triton_doctor.runtime.timeline import Split
 
@@ -169,6 +169,7 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
         "capturing": kernel.capturing,
         "unloaded_capturing": kernel.unloaded,
         "autotune_rounds_not_kept": dict(kernel.unkept),
+        "longest_compile": None if kernel.longest is None else long_compile_object(kernel.longest),
         "maker": kernel.maker or None,
         "causes": [cause_object(cause) for cause in kernel.causes],
         "sites": [
@@ -176,6 +177,14 @@ def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
             for site, share in kernel.sites
         ],
         "ranks": [{"rank": rank, **share_object(share)} for rank, share in kernel.ranks],
+    }
+
+
+def long_compile_object(event: CompileEvent) -> dict[str, Any]:
+    """Return the stages of a compile of 10 s or more, with the bytes of what each of them made."""
+    return {
+        "stages_ms": {stage: us / 1000 for stage, us in event.stages_us},
+        "sizes": dict(event.sizes),
     }
 
 
