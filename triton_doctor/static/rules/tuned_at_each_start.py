@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
-from triton_doctor.static.python.ir import Call, Name, every_part
+from triton_doctor.static.python.ir import Call, Const, Name, every_part
 from triton_doctor.static.rules.registry import Rule
 from triton_doctor.static.variability.queries.configs import config_counts
 from triton_doctor.static.variability.queries.idle_code import explain_idle_kernel
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.python.module import Kernel
+    from triton_doctor.static.python.module import Autotune, Kernel
 
 CODE = "TRD304"
 VARIABLE = "TRITON_CACHE_AUTOTUNING"
@@ -30,7 +30,7 @@ def check(project: Project) -> Iterator[Finding]:
     version = parse_version(project.triton_version) if project.triton_version else project.pinned_triton
     for kernel in project.kernels():
         tuned = kernel.autotune
-        if tuned is None or tuned.keeps or tuned.by.rpartition(".")[2] != "autotune":
+        if tuned is None or _may_keep(tuned) or tuned.by.rpartition(".")[2] != "autotune":
             continue
         count = min(config_counts(project, kernel), default=0)
         if (
@@ -54,6 +54,12 @@ def check(project: Project) -> Iterator[Finding]:
             advice=advice,
             facts=Facts(kernel=kernel.name, kernel_location=Location(kernel.path, kernel.line)),
         )
+
+
+def _may_keep(tuned: Autotune) -> bool:
+    """Return whether `cache_results` is passed, or may be in a table: `@triton.autotune(..., **KEPT)`."""
+    has_table = tuned.prunes and tuned.pruned_by in (None, Const(None))
+    return tuned.keeps or has_table
 
 
 def _may_hook(project: Project, kernel: Kernel) -> bool:
