@@ -216,8 +216,7 @@ class Check:
     def _cache(self) -> CacheStore | None:
         if self._request.no_cache:
             return None
-        workspace = self._workspace
-        return CacheStore(workspace.home, map(str, (workspace.base, *workspace.read)), workspace.settings)
+        return CacheStore.of(self._workspace)
 
     def _is_on(self, code: str) -> bool:
         settings = self._workspace.settings

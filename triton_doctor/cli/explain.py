@@ -37,7 +37,7 @@ def explain(
     cwd = Path.cwd()
     asked = [Path(path) for path in paths or ["."]]
     workspace = find_workspace(asked, load_settings(cwd / asked[0]), cwd=cwd)
-    cache = CacheStore(workspace.home, map(str, (workspace.base, *workspace.read)), workspace.settings)
+    cache = CacheStore.of(workspace)
     with show_progress(len(workspace.files)) as on_progress:
         kernels = explain_kernels(workspace, kernel, cache, cwd=cwd, on_progress=on_progress)
     if output_format is VariantsForm.JSON:

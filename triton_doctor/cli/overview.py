@@ -81,7 +81,7 @@ def check_folder(cwd: Path, settings: Settings) -> Scan:
     """Scan the working directory as `check` does."""
     workspace = find_workspace([cwd], settings, cwd=cwd)
     describe_limits(workspace, ["."])
-    cache = CacheStore(workspace.home, map(str, (workspace.base, *workspace.read)), workspace.settings)
+    cache = CacheStore.of(workspace)
     with show_progress(len(workspace.files)) as on_progress:
         return scan(
             workspace.files,

@@ -12,7 +12,7 @@ from triton_doctor.finding import Span
 from triton_doctor.scan_caches import cached_in_scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 # Only these lines may declare the encoding of a file (PEP 263).
 _ENCODING_LINES = 2
@@ -95,18 +95,6 @@ class SourceText:
         lines = self.text[starts[span.line - 1] : starts[span.end_line]].decode("utf-8", "replace")
         rest = len(self.text[starts[span.end_line - 1] : starts[span.end_line]].decode("utf-8", "replace"))
         return lines[span.column - 1 : len(lines) - rest + span.end_column - 1]
-
-    def lines_with(self, words: Iterable[bytes]) -> list[int]:
-        """Return the numbers of the lines that contain one of `words`, in order."""
-        starts = self._line_starts()
-        found = set[int]()
-        for word in words:
-            at = self.text.find(word)
-            while at != -1:
-                line = bisect_right(starts, at)
-                found.add(line)
-                at = self.text.find(word, starts[line])
-        return sorted(found)
 
     def found(self, pattern: re.Pattern[bytes]) -> set[str]:
         """Return every match of the only group of `pattern`."""

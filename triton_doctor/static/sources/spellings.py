@@ -31,6 +31,7 @@ _BETWEEN, _IN_LIST = (
 _NESTED = re.compile(r"""\{\s*(['"])(\w*)\1\s*\}""")
 _FIELD, _CONVERSION = re.compile(r"\{[^{}\n]*\}"), re.compile(r"%(?:\(\w+\))?[-0-9]*[sdr]")
 _BEFORE = re.compile(r"""(?<=[\w)\]])\s*\+\s*[rRfF]?(['"])""")
+_ADDED = re.compile(r"""\+\s*[rRfF]?['"]""")  # what _BEFORE needs, found faster
 _AFTER = re.compile(r"""(['"])\s*\+\s*(?=[\w(])""")
 _LITERAL = re.compile(r"""(['"])((?:(?!\1)[^\\\n]|\\.)*)\1""")
 
@@ -56,14 +57,24 @@ def looks_up(data: bytes) -> bool:
 def computed_words(data: bytes) -> frozenset[str]:
     """Return the words in literals of the text `data` that are joined of several, with NUL for parts not known."""
     text = _normal(_without_escapes(data) or data)
-    found = set(_words_in_literals(_NESTED.sub(r"\2", text)) - _words_in_literals(text))
+    found = set[str]()
+    if (nested := _NESTED.sub(r"\2", text)) != text:
+        found.update(_words_in_literals(nested) - _words_in_literals(text))
     converted = _CONVERSION.sub("\0", text)
-    for form in (text, converted, _FIELD.sub("\0", converted)):  # a field in a literal looks like a display of a dict
-        written = _words_in_literals(form.replace("\0", " "))
-        for between in (_BETWEEN, _IN_LIST):
-            joined = _AFTER.sub("\0\\1 ", _BEFORE.sub(" \\1\0", between.sub("", form)))
-            found.update(_words_in_literals(joined) - written)
+    fielded = _FIELD.sub("\0", converted)  # a field in a literal looks like a display of a dict
+    for form in dict.fromkeys((text, converted, fielded)):
+        forms = {_with_unknown_parts(between.sub("", form)) for between in (_BETWEEN, _IN_LIST)}
+        if forms != {form} or "\0" in form:
+            written = _words_in_literals(form.replace("\0", " "))
+            found.update(*(_words_in_literals(joined) - written for joined in forms))
     return frozenset(found)
+
+
+def _with_unknown_parts(text: str) -> str:
+    """Return `text` with NUL in its literals for what is added to them."""
+    if _ADDED.search(text) is not None:
+        text = _BEFORE.sub(" \\1\0", text)
+    return _AFTER.sub("\0\\1 ", text)
 
 
 def without_quoting(data: bytes) -> bytes:
@@ -108,6 +119,11 @@ def may_compute(words: frozenset[str], name: str) -> bool:
 def may_hold(data: bytes, name: str) -> bool:
     """Return whether the text `data` has `name`, be it as a part of a longer word."""
     return name.encode() in data or (not data.isascii() and name in _normal(data)) or spells_otherwise(data, name)
+
+
+def is_plain(data: bytes) -> bool:
+    """Return whether the text `data` has the words that it has as they are: it is ASCII without escapes."""
+    return data.isascii() and _without_escapes(data) is None
 
 
 def holds_word(data: bytes, name: str) -> bool:

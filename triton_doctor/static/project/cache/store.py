@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanCache
+    from triton_doctor.static.sources.workspace import Workspace
 
 # One row for each combination of paths and settings: `check src/`, `check . --select TRD2`.
 _MOST_ROWS = 16
@@ -59,6 +60,11 @@ class CacheStore:
         self._name = _digest(described.encode("utf-8", "surrogatepass"))
         folder = cache_folder()
         self._file = folder / f"{_digest(os.fsencode(cwd)).hex()}{_SUFFIX}" if folder is not None else None
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> CacheStore:
+        """Return the cache of scans of `workspace`."""
+        return cls(workspace.home, map(str, (workspace.base, *workspace.read)), workspace.settings)
 
     def is_like(self, other: CacheStore) -> bool:
         """Return whether `other` caches scans of the same paths, with the same settings and tool version."""

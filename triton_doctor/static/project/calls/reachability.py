@@ -48,33 +48,6 @@ class Reachability:
             for other, _, imported in self._importers_of(module, (name,))
         )
 
-    def users(self, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """Yield the functions that use `function` of `module`, or its class, except tests; None for unknown users.
-
-        Users in files with Triton come first, since a caller may stop before the others are read.
-        """
-        name = (function.class_name or function.name).rpartition(".")[2]
-        for one in (name, *_aliases(module, name)):
-            yield from self._users_by(one, module, function)
-
-    def _users_by(self, name: str, module: Module, function: Function) -> Iterator[tuple[Module, Function] | None]:
-        """Yield the users of `function` that refer to it, or to its class, as `name`."""
-        project = self._project
-        for path, mentions in project.modules.search(MENTIONS, name, name=name, home=module.path, skip=project.tests):
-            if mentions is None or path in project.demonstrations:
-                continue
-            place = project.names.locate(path, name)
-            if place is None:
-                yield None  # as an attribute of something
-            elif place.path == module.path:
-                yield from _users_in(project, path, mentions, function)
-        for other, local, imported in self._importers_of(module, (name,)):
-            if _re_exports(other, imported):
-                yield None
-            mentions = read_mentions(other, local if imported.member == name else name)
-            if mentions is not None:
-                yield from _users_in(project, other.path, mentions, function)
-
     def _reaches(self, module: Module, function: Function, above: frozenset[tuple[str, str]]) -> bool:
         function = outermost(module, function)
         key = (function.path, function.qualname)
@@ -181,24 +154,6 @@ class Reachability:
                 named = stem == one.member or stem in one.module.split(".")
                 if other is not None and named and module.path in project.names.modules_imported(path, one):
                     yield other, local, one
-
-
-def _users_in(
-    project: Project, path: str, mentions: Mentions, function: Function
-) -> Iterator[tuple[Module, Function] | None]:
-    """Yield the functions of the file at `path` that use `function`, except itself.
-
-    None if others may use it through the file.
-    """
-    if mentions.is_valued or mentions.is_exported:
-        yield None
-    home = project.modules[path]
-    own = (function.path, function.class_name or function.qualname)
-    yield from (
-        (home, home.functions[one])
-        for one in mentions.functions
-        if own != (path, home.functions[one].class_name or one)
-    )
 
 
 def outermost(module: Module, function: Function) -> Function:

@@ -20,6 +20,7 @@ from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.spellings import (
     computed_words,
     holds_word,
+    is_plain,
     looks_up,
     may_compute,
     may_hold,
@@ -106,8 +107,9 @@ class _NameSearch:
             while pending:
                 name = pending.pop()
                 names.add(name)
+                written = name.encode()
                 for path, data in self._texts.items():
-                    if not may_hold(data, name):
+                    if written not in data and (path in self._plain or not may_hold(data, name)):
                         continue
                     pending |= find_renames(data, name) - names
                     if len(data) > MOST_BYTES or spells_otherwise(data, name):
@@ -119,6 +121,10 @@ class _NameSearch:
             return _UNACCOUNTED
         is_looked_up = any(may_compute(self._database.computed_words(path), name) for path in near for name in names)
         return KernelNames(frozenset(names), lookers, not is_looked_up)
+
+    @cached_property
+    def _plain(self) -> frozenset[str]:
+        return frozenset(path for path, data in self._texts.items() if is_plain(data))
 
     @cached_property
     def _looking_up(self) -> list[str]:

@@ -50,11 +50,6 @@ def named_axes(function: Function, name: str) -> tuple[str, ...]:
     return _all_named(function).get(name, ())
 
 
-def names_many(function: Function) -> bool:
-    """Return whether the function shows an argument with four axes or more."""
-    return any(len(names) >= _WITH_HEADS for names in _all_named(function).values())
-
-
 def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
     """Yield the axis of the length in `batch, heads, length, dim` or `batch, length, heads, dim`."""
     if len(names) == _WITH_HEADS:
