@@ -70,14 +70,14 @@ def told(findings: list) -> tuple[Verdict, str, Severity]:
         ),
         pytest.param(
             [process([compile_event(17), compile_event(18), compile_event(20)], 12)],
-            (Verdict.NOT_EXERCISED, "3 values in 12 launches, too few to tell", Severity.WARNING),
+            (Verdict.NOT_EXERCISED, "3 values in 12 launches, too few to decide", Severity.WARNING),
             id="too few launches",
         ),
         pytest.param(
             [process([compile_event(17, tuning=True), tuning_event(17)], 28_000)],
             (
                 Verdict.NOT_EXERCISED,
-                "1 value seen; its launches cannot be told from those of tuning",
+                "1 value seen; its launches cannot be separated from those of tuning",
                 Severity.WARNING,
             ),
             id="launched by tuning",

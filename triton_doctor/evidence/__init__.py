@@ -1,4 +1,4 @@
-"""Where the sides meet: what a run showed, and the rules by which the source, or the machine, tells it beforehand."""
+"""Connects recorded runs with the static and machine rules that predict them."""
 
 from __future__ import annotations
 
@@ -54,13 +54,16 @@ class Advice:
 
 
 def rules_behind(code: str) -> tuple[str, ...]:
-    """The rules that find the cause `code` before the program runs; none where no page tells of one."""
+    """Return the codes of the rules that predict the cause `code` before the program runs, or ().
+
+    Only rules that have a page count.
+    """
     remedy = REMEDIES.get(code)
     return _known(remedy.rules if remedy else ())
 
 
 def interpreter_rules() -> tuple[str, ...]:
-    """The rules that find interpreter mode left on."""
+    """Return the codes of the rules that find interpreter mode left on."""
     return _known(INTERPRETER_RULES)
 
 
@@ -72,16 +75,23 @@ def misspelt_variables(account: Account) -> tuple[tuple[str, str], ...]:
 
 
 def advise(account: Account) -> tuple[Advice, ...]:
-    """What to do, most seconds saved first. A cause that no change of the program would remove has no advice."""
+    """Return what to change, most seconds saved first.
+
+    A cause that no change of the program removes has no advice.
+    """
     # torch.compile writes and tunes its kernels, and the user cannot.
-    kernels = sorted((one for one in account.kernels if not one.direct), key=lambda kernel: -kernel.waited_us)
-    varying = [one for one in kernels if one.variants.parts or one.rounds.parts or one.longest][:SOURCES_READ]
+    kernels = sorted((kernel for kernel in account.kernels if not kernel.direct), key=lambda kernel: -kernel.waited_us)
+    varying = [kernel for kernel in kernels if kernel.variants.parts or kernel.rounds.parts or kernel.longest][
+        :SOURCES_READ
+    ]
     launched_in = (site.path for kernel in varying for site, _ in kernel.sites)
     sources = read_sources((kernel.kernel for kernel in varying), launched_in)
     found = [advice for kernel in kernels for advice in advise_kernel(kernel, sources.get(kernel.kernel))]
     is_run = not all(process.header.compile_only or process.header.dry for process in account.processes)
     least_us = LEAST_WORTH_US if is_run else LONG_US
-    found = [one for one in found if one.saved_us >= least_us or (not is_run and one.saved >= LEAST_VARIANTS)]
+    found = [
+        advice for advice in found if advice.saved_us >= least_us or (not is_run and advice.saved >= LEAST_VARIANTS)
+    ]
     first_us = sum(_first_us(kernel) for kernel in account.kernels)
     if first_us >= FIRST_WORTH_US:
         found.append(
@@ -99,14 +109,14 @@ def advise(account: Account) -> tuple[Advice, ...]:
 
 
 def keep_cache(account: Account) -> str:
-    """What to keep between runs: Triton's folder, which is Inductor's where that moved it."""
+    """Return the advice to keep the cache folder between runs: Inductor's folder where that holds Triton's."""
     by_inductor = any(event.setter != "the program" for event in account.variables)
     folder = "the folder of TORCHINDUCTOR_CACHE_DIR, in which Triton's is," if by_inductor else "the cache folder"
     return f"keep {folder} between runs, and in the image that serves them"
 
 
 def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterator[Advice]:
-    """What to take out of the key of `kernel`, or of its tuning, and what else made it compile one key twice."""
+    """Yield what to take out of the cache key or the tuning key of `kernel`, and why equal keys compiled twice."""
     uses = {} if source is None else source.uses
     for variants, noun in ((kernel.variants, "variants"), (kernel.rounds, "rounds of tuning")):
         for saving in find_savings(variants, lambda part: may_leave_out(part, kernel.configured, uses)):
@@ -142,9 +152,10 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
 
 
 def may_leave_out(part: KeyPart, configured: Collection[str], uses: Mapping[str, str]) -> bool:
-    """Whether a change of the program can take `part` out of a key: not what configs set, nor what compiling needs.
+    """Return whether a change of the program can take `part` out of a key.
 
-    Nor the class of a stride, which makes the kernel fast.
+    It cannot where configs set the part, where compiling needs it, or where it is the class of a stride that the kernel
+    reads: the class lets the kernel load in vectors. `uses` are `compile_time`, `read` or `unread`, by parameter.
     """
     if part.name in configured or REMEDIES[part.code].change is None:
         return False
@@ -158,7 +169,7 @@ def _remedy(code: str, saving: Saving, uses: Mapping[str, str]) -> str | None:
 
 
 def _rules_of(saving: Saving, source: KernelSource | None) -> tuple[tuple[str, ...], bool | None]:
-    """The rules that find `saving` in source, and whether they do."""
+    """Return the rules that predict `saving`, and whether they fire on the source; None where `source` is None."""
     if source is None:
         return tuple(dict.fromkeys(rule for part in saving.parts for rule in rules_behind(part.code))), None
     fired = [

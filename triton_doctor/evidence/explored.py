@@ -1,6 +1,6 @@
-"""Sweeps with arguments that the tool made up, to what they say of a finding: by what a part of a key follows.
+"""Judges findings by sweeps with arguments that the tool made up: by what a part of a key follows.
 
-Only what follows the model for reasons other than names and positions clears a finding, and only if nothing that
+A finding is cleared only if the part follows the model for reasons other than names and positions, and nothing that
 reaches the kernel failed or was left out.
 """
 
@@ -28,18 +28,18 @@ _RULES = {CONSTEXPR: ("TRD201", "TRD202"), TUNING_KEY: ("TRD301", "TRD301")}
 
 
 def ran_alone(seen: Mapping[KernelKey, RecordedKernel]) -> dict[KernelKey, RecordedKernel]:
-    """Return the kernels that ran with arguments of the program, without what was made up."""
-    kept = {key: tuple(one for one in kernel.processes if not one.explored) for key, kernel in seen.items()}
+    """Return the kernels that ran with arguments of the program, without the processes whose arguments were made up."""
+    kept = {key: tuple(process for process in kernel.processes if not process.explored) for key, kernel in seen.items()}
     return {key: RecordedKernel(processes=processes) for key, processes in kept.items() if processes}
 
 
 def explored_alone(seen: Mapping[KernelKey, RecordedKernel]) -> dict[KernelKey, RecordedKernel]:
-    """Return the kernels that only ran with arguments that the tool made up."""
-    return {key: kernel for key, kernel in seen.items() if all(one.explored for one in kernel.processes)}
+    """Return the kernels that ran only with arguments that the tool made up."""
+    return {key: kernel for key, kernel in seen.items() if all(process.explored for process in kernel.processes)}
 
 
 def judge_explored(finding: Finding, seen: RecordedKernel) -> Evidence | None:
-    """Return what `seen` says of `finding`; None where made-up arguments say nothing."""
+    """Judge `finding` by the sweeps in `seen`; None where made-up arguments cannot decide."""
     judged = JUDGES.get(finding.code)
     name = finding.facts.parameter
     if judged is None or name is None:
@@ -51,7 +51,7 @@ def judge_explored(finding: Finding, seen: RecordedKernel) -> Evidence | None:
     found = [swept for part in parts if (swept := seen.swept(part, name)) is not None]
     if not found:
         return None
-    swept = max(found, key=lambda one: ("model", "unknown", "data").index(one.role) if one.role else 0)
+    swept = max(found, key=lambda event: ("model", "unknown", "data").index(event.role) if event.role else 0)
     verdict = Verdict.NOT_EXERCISED
     if swept.role == "data" and swept.values > 1:
         verdict = Verdict.CONFIRMED
@@ -59,7 +59,7 @@ def judge_explored(finding: Finding, seen: RecordedKernel) -> Evidence | None:
         verdict = Verdict.CLEARED
     return Evidence(
         verdict=verdict,
-        text=tell_swept(swept),
+        text=describe_swept(swept),
         values=swept.values,
         launches=seen.launches,
         dry=seen.dry,
@@ -67,8 +67,8 @@ def judge_explored(finding: Finding, seen: RecordedKernel) -> Evidence | None:
     )
 
 
-def tell_swept(swept: SweepEvent) -> str:
-    """Return what a part of a key follows: "follows axis 1 of `q`", "varies with axis 2 of `w` (is it fixed?)"."""
+def describe_swept(swept: SweepEvent) -> str:
+    """Describe what a part of a key follows: "follows axis 1 of `q`", "varies with axis 2 of `w` (is it fixed?)"."""
     if swept.values < 2:
         return f"{swept.points:,} made-up calls of `{swept.entry}` gave it one value"
     formula = f": {swept.formula}" if swept.formula and swept.formula not in swept.follows else ""
@@ -82,14 +82,14 @@ def tell_swept(swept: SweepEvent) -> str:
 def unpredicted_of_sweeps(
     project: Project, seen: Mapping[KernelKey, RecordedKernel], findings: Collection[Finding]
 ) -> Iterator[Finding]:
-    """Yield a finding for each part of a key that follows the data, or perhaps does, and that none of `findings` names.
+    """Yield a finding for each part of a key that follows the data, or may, and that none of `findings` reports.
 
-    It is a warning only if its role rests on no name and no position.
+    It is a warning only if the role of the part rests on neither a name nor a position.
     """
-    told = {
-        (place.path, place.line, one.facts.parameter)
-        for one in findings
-        if (place := one.facts.kernel_location) is not None
+    reported = {
+        (place.path, place.line, finding.facts.parameter)
+        for finding in findings
+        if (place := finding.facts.kernel_location) is not None
     }
     every = Parameters(project)
     for kernel in project.kernels():
@@ -97,7 +97,7 @@ def unpredicted_of_sweeps(
         if of_kernel is None:
             continue
         for parameter in every.of(kernel, lambda of, param: param.is_constexpr or in_autotune_key(of, param)):
-            if (kernel.path, kernel.line, parameter.param.name) in told:
+            if (kernel.path, kernel.line, parameter.param.name) in reported:
                 continue
             for part in (CONSTEXPR, TUNING_KEY):
                 swept = of_kernel.swept(part, parameter.param.name)
@@ -119,7 +119,7 @@ def _added(parameter: Parameter, part: str, swept: SweepEvent, seen: RecordedKer
     question = "" if swept.role == "data" else " (is it fixed?)"
     evidence = Evidence(
         verdict=Verdict.ADDED,
-        text=tell_swept(swept),
+        text=describe_swept(swept),
         values=swept.values,
         launches=seen.launches,
         dry=seen.dry,

@@ -1,4 +1,4 @@
-"""A finding about interpreter mode and recorded runs, to whether the file's kernels ran in it."""
+"""Compares findings about interpreter mode with recorded runs: did the kernels of the file run interpreted?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_A_PROGRAM = frozenset({"TRD101", "TRD103", "TRD403"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """What one process ran: `script` is its command's, nothing where it has none."""
+    """The kernels that one process ran: `script` is the script of its command, "" where it has none."""
 
     script: str
     interpreted: tuple[InterpretedKernel, ...]
@@ -33,19 +33,19 @@ class Mode:
 
 
 def read_modes(recordings: Sequence[Recording]) -> tuple[Mode, ...]:
-    """The processes that launched any kernel, compiled or interpreted."""
+    """Return the processes that launched any kernel, compiled or interpreted."""
     modes = []
     for recording in recordings:
-        told = account([recording])
-        launched = tuple((one.kernel, one.launches) for one in told.kernels if not one.direct)
-        if told.interpreted or launched:
+        process = account([recording])
+        launched = tuple((kernel.kernel, kernel.launches) for kernel in process.kernels if not kernel.direct)
+        if process.interpreted or launched:
             script = next((word for word in recording.headers[0].command if word.endswith(".py")), "")
-            modes.append(Mode(script=script, interpreted=told.interpreted, launched=launched))
+            modes.append(Mode(script=script, interpreted=process.interpreted, launched=launched))
     return tuple(modes)
 
 
 def judge_mode(finding: Finding, modes: Sequence[Mode], cwd: Path) -> Evidence | None:
-    """What `modes` say of a finding about interpreter mode; None for another finding."""
+    """Compare a finding about interpreter mode with `modes`; None for a finding about anything else."""
     if finding.code not in OF_A_PROGRAM:
         return None
     path = (cwd / finding.path).as_posix()
@@ -71,6 +71,6 @@ def judge_mode(finding: Finding, modes: Sequence[Mode], cwd: Path) -> Evidence |
 
 
 def _is_of(mode: Mode, path: str) -> bool:
-    """Whether the file at `path` is the program of `mode`, or has one of its kernels."""
-    kernels = [*(one.kernel for one in mode.interpreted), *(kernel for kernel, _ in mode.launched)]
-    return (bool(mode.script) and is_program(path, mode.script)) or any(any(fit_of(one, path)) for one in kernels)
+    """Return whether the file at `path` is the script of `mode`, or defines one of its kernels."""
+    kernels = [*(kernel.kernel for kernel in mode.interpreted), *(kernel for kernel, _ in mode.launched)]
+    return (bool(mode.script) and is_program(path, mode.script)) or any(any(fit_of(kernel, path)) for kernel in kernels)

@@ -1,4 +1,4 @@
-"""Recordings to what they saw of each kernel: its values, its launches, and what each value cost."""
+"""Gathers from recordings, for each kernel, its launches, its parameters' values, and the time that each value cost."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Process:
     """One kernel in one process.
 
-    `launches` are the program's, without those of tuning; with them where they were not counted, which is `tuned`.
-    `varied` is whether one line of the program launched some kernel in two ways. `shares` are those of the wall time,
-    of all recordings together. `dry` is a dry run, and `guessed` one that had to guess, or stopped, for want of data.
-    `swept` are the parts of its key that a sweep saw moving; `explored` if the tool made up the arguments of the sweep.
+    `launches` excludes the launches of tuning, except where these were not counted: then `tuned` is True. `varied` is
+    whether one line of the program launched any kernel in two ways. `shares` divide the wall time of all recordings.
+    `dry` marks a dry run; `guessed` a dry run that guessed a value, or stopped, for want of data. `swept` are the parts
+    of the key that a sweep saw change; `explored` is whether the tool made up the arguments of the sweep.
     """
 
     launches: int
@@ -49,7 +49,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What some compiles, loads and rounds of tuning came to."""
+    """The number of compiles, loads from disk and rounds of tuning, and the time that they took in all."""
 
     compiled: int = 0
     from_disk: int = 0
@@ -58,7 +58,7 @@ class Price:
 
     @property
     def times(self) -> int:
-        """How often the program waited."""
+        """Return how many compiles, loads and rounds of tuning there were."""
         return self.compiled + self.from_disk + self.rounds
 
 
@@ -70,55 +70,65 @@ class RecordedKernel:
 
     @property
     def launches(self) -> int:
-        """Those of the program, and of tuning where they cannot be told apart."""
+        """Return the number of launches, including those of tuning where these were not counted."""
         return sum(process.launches for process in self.processes)
 
     @property
     def parameters(self) -> frozenset[str]:
-        """Their names, as they were when it ran."""
+        """Return the names of the parameters when the kernel ran."""
         return frozenset(name for event in self._compiles() for name, _ in event.key.signature)
 
     @property
     def tuned(self) -> bool:
-        """Whether rounds of tuning launched it nobody knows how often: then launches say nothing."""
+        """Return whether tuning launched the kernel an unknown number of times, so that `launches` proves nothing."""
         return any(process.tuned for process in self.processes)
 
     @property
     def dry(self) -> bool:
-        """Whether every process ran dry."""
+        """Return whether all processes were dry runs."""
         return all(process.dry for process in self.processes)
 
     @property
     def guessed(self) -> bool:
-        """Whether some process guessed."""
+        """Return whether any process guessed a value."""
         return any(process.guessed for process in self.processes)
 
     def swept(self, part: str, name: str) -> SweepEvent | None:
-        """What a sweep says of a part of the key, if all recordings are sweeps that saw it move; the most values."""
+        """Return the sweep event with the most values of `name`; None unless all processes are sweeps that saw it vary.
+
+        `part` is the part of the key: "constexpr", "autotune key" or "integer".
+        """
         each = [
-            max((one for one in process.swept if (one.part, one.name) == (part, name)), key=_values_of, default=None)
+            max(
+                (event for event in process.swept if (event.part, event.name) == (part, name)),
+                key=_values_of,
+                default=None,
+            )
             for process in self.processes
         ]
-        told = [one for one in each if one is not None]
-        return max(told, key=_values_of) if told and len(told) == len(each) else None
+        events = [event for event in each if event is not None]
+        return max(events, key=_values_of) if events and len(events) == len(each) else None
 
     @property
     def configured(self) -> frozenset[str]:
-        """What the configs of its tuning set: each round tries all of these values, whatever the program does."""
+        """Return the parameters that tuning configs set.
+
+        Each round of tuning tries all of their values, whatever the program does.
+        """
         return set_by_configs(tuning for process in self.processes for tuning in process.tunings)
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
-        """Why it compiled or was tuned, process by process."""
+        """Return why each compile and each round of tuning happened, process by process."""
         return tuple(cause for process in self.processes for cause in process.causes)
 
     def most_values(self, values_in: Callable[[Process], Iterable[Scalar]]) -> tuple[Scalar, ...]:
-        """The values of the process that has most of them; 2, 2.0 and True are three."""
-        told = ({repr(value): value for value in values_in(process)} for process in self.processes)
-        return max((tuple(values.values()) for values in told), key=len, default=())
+        """Return the distinct values in the process that has the most of them; 2, 2.0 and True are distinct."""
+        distinct = ({repr(value): value for value in values_in(process)} for process in self.processes)
+        return max((tuple(values.values()) for values in distinct), key=len, default=())
 
     def constexpr_values(self, name: str) -> tuple[Scalar, ...]:
-        """The values of the constexpr `name` in the process that has most of them."""
+        """Return the values of the constexpr `name` in the process that has the most of them."""
         return self.most_values(
             lambda process: (
                 value
@@ -130,17 +140,20 @@ class RecordedKernel:
         )
 
     def key_values(self, name: str) -> tuple[Scalar, ...]:
-        """The values that `name` had in keys of tuning, in the process that has most of them."""
+        """Return the values that `name` had in tuning keys, in the process that has the most of them."""
         return self.most_values(
             lambda process: (value for event in process.tunings for part, value in event.key if part == name)
         )
 
     def situations(self, without: frozenset[str]) -> int:
-        """How many keys and arguments differ in more than the parameters `without`."""
+        """Count the combinations of key and arguments that differ in a parameter outside of `without`."""
         return len({situation(event, without) for event in self._compiles()})
 
     def price(self, concerns: Callable[[KeyChange], bool], *, with_first: bool = False) -> Price:
-        """What came with a change that `concerns`; `with_first` counts what each process began with, too."""
+        """Return the price of the events with a change for which `concerns` holds.
+
+        With `with_first`, the first event of each process counts too.
+        """
         found = [
             cause.event
             for cause in self.causes
@@ -149,7 +162,7 @@ class RecordedKernel:
         return self.price_of(found)
 
     def price_of(self, events: Sequence[CompileEvent | AutotuneEvent]) -> Price:
-        """What `events` came to."""
+        """Return the price of `events` together."""
         compiles = [event for event in events if isinstance(event, CompileEvent)]
         compiled = sum(1 for event in compiles if event.tier == COMPILED)
         return Price(
@@ -160,11 +173,11 @@ class RecordedKernel:
         )
 
     def waited_us(self, event: CompileEvent | AutotuneEvent) -> float:
-        """The share of `event` in the wall time."""
+        """Return the part of the wall time, in microseconds, that `event` took."""
         return waited_us(event, self.processes[0].shares)
 
     def savings(self, may_leave_out: Callable[[KeyPart], bool]) -> tuple[Saving, ...]:
-        """What to take out of its keys, by the same rule as the report of a run."""
+        """Return which parts to take out of the key, by the rule that the report of a run follows."""
         variants = read_variants([process.compiles for process in self.processes], self.waited_us)
         return find_savings(variants, may_leave_out)
 
@@ -173,16 +186,16 @@ class RecordedKernel:
 
 
 def situation(event: CompileEvent, without: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """All that `event` tells of the arguments, but for the parameters `without`."""
+    """Return what `event` records of the arguments, as (parameter, text) pairs, except for the parameters `without`."""
     key = event.key
-    told: tuple[tuple[str, Scalar], ...] = (*key.signature, *key.constants, *key.attributes, *event.values)
-    return tuple((name, repr(value)) for name, value in told if name not in without)
+    recorded: tuple[tuple[str, Scalar], ...] = (*key.signature, *key.constants, *key.attributes, *event.values)
+    return tuple((name, repr(value)) for name, value in recorded if name not in without)
 
 
 def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Process, ...]]:
-    """The kernels of `recordings`, one a process. What compilers such as Inductor made is left out.
+    """Read the kernels of `recordings`, one `Process` for each recorded process. Skips Inductor's kernels.
 
-    A process that was given twice, by its file and by the folder of it, counts once.
+    A process that was given twice, by its file and by the folder of the file, counts once.
     """
     found: defaultdict[KernelName, list[Process]] = defaultdict(list)
     each = list({recording.headers[0]: recording for recording in recordings}.values())
@@ -196,7 +209,7 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
         before: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
         for event in recording.before:
             before[event.kernel].append(event)
-        processes = {kernel: _process(told, before[kernel], launches.get(kernel, 0)) for kernel, told in events.items()}
+        processes = {kernel: _process(own, before[kernel], launches.get(kernel, 0)) for kernel, own in events.items()}
         varied = any(map(_varies, processes.values()))
         for kernel, process in processes.items():
             found[kernel].append(
@@ -214,7 +227,7 @@ def read_seen(recordings: Sequence[Recording]) -> Mapping[KernelName, tuple[Proc
 
 
 def is_swept(event: Event, kernel: KernelName) -> TypeGuard[SweepEvent]:
-    """Whether `event` is what a sweep says of `kernel`."""
+    """Return whether `event` is a sweep event of `kernel`."""
     return isinstance(event, SweepEvent) and (event.function, event.module) == (kernel.name, kernel.module)
 
 
@@ -223,12 +236,12 @@ def _values_of(event: SweepEvent) -> int:
 
 
 def is_dry(recording: Recording) -> bool:
-    """Whether nothing of it ran on a GPU."""
+    """Return whether no process of `recording` ran on a GPU."""
     return all(header.dry for header in recording.headers)
 
 
 def has_guessed(recording: Recording) -> bool:
-    """Whether a dry run guessed, or stopped, for want of data: then it may have gone another way than on a GPU."""
+    """Return whether a dry run guessed or stopped for want of data, so that a GPU may have taken another branch."""
     return bool(recording.guesses or recording.stops)
 
 
@@ -250,9 +263,12 @@ def _process(events: Sequence[CompileEvent | AutotuneEvent], before: Sequence[Co
 
 
 def _varies(process: Process) -> bool:
-    """Whether one line launched it in two ways: two lines may differ by design, as forward and backward do."""
+    """Return whether one line launched the kernel in two ways.
+
+    Two lines may differ by design, as forward and backward do.
+    """
     configured = RecordedKernel(processes=(process,)).configured
     ways: defaultdict[LaunchSite | None, set[object]] = defaultdict(set)
     for event in process.compiles:
         ways[event.launch_site].add(situation(event, configured))
-    return any(len(told) > 1 for told in ways.values())
+    return any(len(situations) > 1 for situations in ways.values())

@@ -1,7 +1,7 @@
-"""What a run saw of one parameter, to others that are the same axis of the same tensor, in kernels that it did not run.
+"""Transfers what a run saw of one parameter to parameters that are the same axis of the same tensor in other kernels.
 
-`one[grid](x, x.shape[1])` and `two[grid](x, x.shape[1])` of one function get the same number: five values that were
-seen of the first confirm what is said of the second, and show it where reading left it open.
+`first[grid](x, x.shape[1])` and `second[grid](x, x.shape[1])` of one function get the same number: five values that
+were seen of the first confirm a finding about the second, and raise one where static analysis left it open.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ OF_VALUES = frozenset({CONSTEXPR, UNREAD})
 
 
 class SeenAxis(NamedTuple):
-    """What was seen of an axis, as a parameter of some kernel: confirmed or cleared."""
+    """A verdict, confirmed or cleared, on a parameter that is an axis of a tensor."""
 
     parameter: Parameter
     evidence: Evidence
 
     def moved(self) -> Evidence:
-        """The evidence as that of a sibling, which cost nothing itself."""
+        """Return the evidence for another parameter of the same axis, without the cost."""
         name, kernel = self.parameter.param.name, self.parameter.kernel.name
         return Evidence(
             verdict=self.evidence.verdict,
@@ -48,28 +48,33 @@ class SeenAxis(NamedTuple):
 def move_siblings(
     project: Project, seen: Mapping[KernelKey, RecordedKernel], findings: Iterable[Finding]
 ) -> list[Finding]:
-    """`findings`, of which those that no run exercised follow their siblings, and what siblings alone show."""
+    """Return `findings` with verdicts copied from parameters of the same axis, followed by the findings that this adds.
+
+    Only findings that no run exercised receive such a verdict.
+    """
     every = Parameters(project)
-    found = [one for kernel in project.kernels() for one in every.of(kernel, lambda _, param: param.is_constexpr)]
+    found = [
+        parameter for kernel in project.kernels() for parameter in every.of(kernel, lambda _, param: param.is_constexpr)
+    ]
     axes = _read_axes(found, seen)
     if not axes:
         return list(findings)
-    of_place = {(one.kernel.path, one.kernel.line, one.param.name): one for one in found}
-    moved, told = [], set[tuple[str, int, str]]()
+    of_place = {(parameter.kernel.path, parameter.kernel.line, parameter.param.name): parameter for parameter in found}
+    moved, reported = [], set[tuple[str, int, str]]()
     for finding in findings:
         place = finding.facts.kernel_location
         if place is not None and finding.facts.parameter is not None:
             key = (place.path, place.line, finding.facts.parameter)
-            told.add(key)
+            reported.add(key)
             parameter = of_place.get(key)
             if parameter is not None and finding.code in OF_VALUES:
                 finding = _moved(finding, axes.get(sole_axis(parameter)))
         moved.append(finding)
-    return [*moved, *_shown_by_siblings(found, axes, seen, told)]
+    return [*moved, *_shown_by_siblings(found, axes, seen, reported)]
 
 
 def sole_axis(parameter: Parameter) -> Dim | None:
-    """The axis of a tensor that `parameter` is at all of its launches; None where it is none, or one of several."""
+    """Return the tensor axis that all launches pass as `parameter`; None where it is no axis, or one of several."""
     sizes = {source.number.size for source in parameter.sources}
     size = sizes.pop() if len(sizes) == 1 else None
     match size:
@@ -82,7 +87,7 @@ def sole_axis(parameter: Parameter) -> Dim | None:
 def _read_axes(
     parameters: Sequence[Parameter], seen: Mapping[KernelKey, RecordedKernel]
 ) -> Mapping[Dim | None, SeenAxis]:
-    """The axes of which runs saw many values, or too few in many launches; many outweigh few."""
+    """Return the verdict on each axis that a run saw as a constexpr. Confirmed wins over cleared."""
     axes: dict[Dim | None, SeenAxis] = {}
     for parameter in parameters:
         kernel, axis = seen.get(parameter.kernel.key), sole_axis(parameter)
@@ -95,7 +100,7 @@ def _read_axes(
 
 
 def _read_values(seen: RecordedKernel, name: str) -> Evidence | None:
-    """What the values of a constexpr say; None where they are too few to tell."""
+    """Judge a constexpr by its values; None where there are too few to decide."""
     values = seen.constexpr_values(name)
     if not values:
         return None
@@ -108,7 +113,7 @@ def _read_values(seen: RecordedKernel, name: str) -> Evidence | None:
 
 
 def _moved(finding: Finding, axis: SeenAxis | None) -> Finding:
-    """`finding` with the verdict on its axis, where it has none of its own; down to info if cleared."""
+    """Return `finding` with the verdict on its axis if it has none of its own; its severity is info if cleared."""
     own = finding.evidence
     if axis is None or own is None or own.verdict is not Verdict.NOT_EXERCISED:
         return finding
@@ -120,16 +125,16 @@ def _shown_by_siblings(
     parameters: Iterable[Parameter],
     axes: Mapping[Dim | None, SeenAxis],
     seen: Mapping[KernelKey, RecordedKernel],
-    told: Collection[tuple[str, int, str]],
+    reported: Collection[tuple[str, int, str]],
 ) -> Iterable[Finding]:
-    """A finding for each parameter that reading leaves open, whose axis changed in a run that did not launch it."""
+    """Yield a finding for each undecided parameter whose axis varied in a run that did not launch its kernel."""
     for parameter in parameters:
         kernel = parameter.kernel
         axis = axes.get(sole_axis(parameter))
-        is_open = parameter.worst is None and (kernel.path, kernel.line, parameter.param.name) not in told
+        is_open = parameter.worst is None and (kernel.path, kernel.line, parameter.param.name) not in reported
         if axis is None or axis.evidence.verdict is not Verdict.CONFIRMED or not is_open or kernel.key in seen:
             continue
-        source = next(one for one in parameter.sources if one.kind is Variability.UNKNOWN)
+        source = next(source for source in parameter.sources if source.kind is Variability.UNKNOWN)
         yield Finding(
             path=source.path,
             span=source.span,

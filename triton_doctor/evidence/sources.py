@@ -1,4 +1,4 @@
-"""The sources of kernels that a run saw, where they are there: what each parameter is used for, and what the rules say.
+"""Reads the sources of recorded kernels, where they exist: the use of each parameter, and the rules that fire.
 
 Reads the files of the kernels and of their launches, and no others.
 """
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSource:
-    """One kernel as its source has it now. `uses` are `compile_time`, `read` or `unread`, by parameter.
+    """One kernel as its source is now. `uses` are `compile_time`, `read` or `unread`, by parameter.
 
-    Of plain parameters those that the kernel reads are left out. `unrolled` are constexprs that unroll a loop.
-
-    `found` are (code, parameter) of the rules that fire on the kernel; the parameter None where a rule names none.
+    Plain parameters that the kernel reads are left out of `uses`. `unrolled` are constexprs that unroll a loop. `found`
+    are the rules that fire on the kernel, as (code, parameter); the parameter is None where a rule names none.
     """
 
     uses: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +31,10 @@ class KernelSource:
 
 
 def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ()) -> Mapping[KernelName, KernelSource]:
-    """Those of `kernels` that still stand at their path and line; `launched_in` are paths of files that launch them."""
+    """Read the sources of those `kernels` that are still at their path and line.
+
+    `launched_in` are paths of files that launch them.
+    """
     wanted = {(name.path, name.line, name.name): name for name in kernels}
     paths = [Path(path) for path in dict.fromkeys([*(path for path, _, _ in wanted), *launched_in])]
     there = [path for path in paths if path.is_absolute() and path.suffix == ".py" and path.is_file()]
@@ -54,15 +56,15 @@ def read_sources(kernels: Iterable[KernelName], launched_in: Iterable[str] = ())
         for kernel in project.kernels():
             name = wanted.get(((root / kernel.path).as_posix(), kernel.line, kernel.name))
             if name is not None:
-                own = [one for one in findings if _is_of(one, kernel.path, kernel.line)]
+                own = [finding for finding in findings if _is_of(finding, kernel.path, kernel.line)]
                 constexprs = list(every.of(kernel, lambda _, param: param.is_constexpr))
-                uses = {one.param.name: one.use for one in constexprs}
+                uses = {parameter.param.name: parameter.use for parameter in constexprs}
                 others = (param.name for param in kernel.params if not param.is_constexpr)
-                unread = {one: "unread" for one in others if plain.without_need(kernel, one) == "unread"}
+                unread = {name: "unread" for name in others if plain.without_need(kernel, name) == "unread"}
                 read[name] = KernelSource(
                     uses=uses | unread,
-                    unrolled=tuple(one.param.name for one in constexprs if one.need == "unrolled"),
-                    found=frozenset((one.code, one.facts.parameter) for one in own),
+                    unrolled=tuple(parameter.param.name for parameter in constexprs if parameter.need == "unrolled"),
+                    found=frozenset((finding.code, finding.facts.parameter) for finding in own),
                 )
         return list(findings)
 

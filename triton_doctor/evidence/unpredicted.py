@@ -1,4 +1,4 @@
-"""What recorded runs saw, and no finding tells, to findings at the kernel that it is about."""
+"""Adds findings for recompiles that recorded runs saw and static analysis did not report."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def unpredicted(
     findings: Collection[Finding],
     advised: Mapping[KernelKey, Collection[str]],
 ) -> Iterator[Finding]:
-    """A finding for each reason to wait again and again that none of `findings` gives.
+    """Yield a finding for each repeated cause of compiles that none of `findings` predicts.
 
-    `advised` are the constexprs that the report of the run advises to take out of a kernel's key.
-    By what the source says now: a parameter that is no constexpr any more has been mended since the run.
+    `advised` are the constexprs that the report of the run advises to take out of a kernel's key. Parameters are judged
+    by the current source: one that is no longer a constexpr was fixed after the run.
     """
-    told = defaultdict[tuple[str, str | None, int | None], set[str | None]](set)
+    reported = defaultdict[tuple[str, str | None, int | None], set[str | None]](set)
     for finding in findings:
         place = finding.facts.kernel_location
         if place is not None:
-            told[finding.code, place.path, place.line].add(finding.facts.parameter)
+            reported[finding.code, place.path, place.line].add(finding.facts.parameter)
             if finding.facts.autotune_keys:
-                told[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
+                reported[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:
-            of_kernel = {code: told[code, kernel.path, kernel.line] for code in _codes()}
+            of_kernel = {code: reported[code, kernel.path, kernel.line] for code in _codes()}
             yield from _of_kernel(kernel, every, seen[kernel.key], of_kernel, advised.get(kernel.key, ()))
 
 
@@ -69,27 +69,31 @@ def _of_kernel(
     kernel: Kernel,
     every: Parameters,
     seen: RecordedKernel,
-    told: Mapping[str, set[str | None]],
+    reported: Mapping[str, set[str | None]],
     advised: Collection[str],
 ) -> Iterator[Finding]:
     by_configs = seen.configured | (kernel.autotune.sets or frozenset() if kernel.autotune is not None else frozenset())
-    told_of = set[str | None]().union(*(told[code] for code in OF_A_CONSTEXPR))
+    reported_constexprs = set[str | None]().union(*(reported[code] for code in OF_A_CONSTEXPR))
     for parameter in every.of(kernel, lambda kernel, param: param.is_constexpr and param.name not in by_configs):
         values = seen.constexpr_values(parameter.param.name)
         many = len(values) >= MANY or parameter.param.name in advised
-        if parameter.param.name not in told_of and many and not _is_per_model(seen, "constexpr", parameter.param.name):
+        if (
+            parameter.param.name not in reported_constexprs
+            and many
+            and not _is_per_model(seen, "constexpr", parameter.param.name)
+        ):
             yield _constexpr(parameter, seen, values)
     key = kernel.autotune.key if kernel.autotune is not None else ()
-    if not told[TUNING_KEY]:
+    if not reported[TUNING_KEY]:
         most = max(key, key=lambda name: len(seen.key_values(name)), default=None)
         many = most is not None and len(seen.key_values(most)) >= MANY
         if most is not None and many and not _is_per_model(seen, "autotune key", most):
             yield _tuning(kernel, most, seen, seen.key_values(most))
-    yield from _causes(kernel, seen, told)
+    yield from _causes(kernel, seen, reported)
 
 
 def _is_per_model(seen: RecordedKernel, part: str, name: str) -> bool:
-    """Whether a sweep says that a model fixes what this part of the key follows."""
+    """Return whether a sweep found that this part of the key follows something that is fixed for a model."""
     swept = seen.swept(part, name)
     return swept is not None and swept.per_model
 
@@ -113,7 +117,7 @@ def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scal
 
 
 def _launched(parameter: Parameter, seen: RecordedKernel) -> ParameterSource | None:
-    """The source at the launch where most compiles were seen, if its file and lines are still those."""
+    """Return the source at the launch that compiled most often; None if that launch has moved since the run."""
     sites = Counter(cause.event.launch_site for cause in seen.causes)
     for site, _ in sites.most_common():
         for source in parameter.sources:
@@ -139,8 +143,8 @@ def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Sc
     )
 
 
-def _causes(kernel: Kernel, seen: RecordedKernel, told: Mapping[str, set[str | None]]) -> Iterator[Finding]:
-    """The other causes, one finding each, that names all the parameters that had it."""
+def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str | None]]) -> Iterator[Finding]:
+    """Yield one finding for each of the other causes, with all the parameters that had it."""
     params = {param.name: param for param in kernel.params}
     names = defaultdict[str, dict[str, None]](dict)
     events = defaultdict[str, list[CompileEvent]](list)
@@ -159,7 +163,7 @@ def _causes(kernel: Kernel, seen: RecordedKernel, told: Mapping[str, set[str | N
         price = seen.price_of(events[cause_code])
         kept = [name for name in changed if name in params]
         # Once or twice in each of many processes is not again and again.
-        if most[cause_code] < MANY or told[code] or (changed.keys() <= set(kernel.do_not_specialize)):
+        if most[cause_code] < MANY or reported[code] or (changed.keys() <= set(kernel.do_not_specialize)):
             continue
         first = params[kept[0]] if kept else None
         quoted = join_names(quote(kept)) if kept else None
@@ -184,7 +188,7 @@ WORDS = {
     "TRD707": "was launched with other options",
     "TRD708": "was launched with its options in other spellings",
     "TRD711": "changed with what it captures",
-    "TRD712": "was made anew",
+    "TRD712": "was created again",
     "TRD713": "was given equal values of several types",
 }
 assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
@@ -204,13 +208,13 @@ def _facts(kernel: Kernel, param: Param | None) -> Facts:
 
 
 def quote(names: Sequence[str]) -> Sequence[str]:
-    """The first of `names` in quotes, and how many more there are."""
+    """Quote the first four of `names`, and append "N more" for the rest."""
     quoted = [f"`{name}`" for name in names[:NAMES_SHOWN]]
     return [*quoted, f"{len(names) - NAMES_SHOWN} more"] if len(names) > NAMES_SHOWN else quoted
 
 
 def shown(values: Sequence[Scalar]) -> str:
-    """The first of `values`, as they would be written, and that there are more."""
+    """Format the first of `values` as Python literals, up to 80 characters, then "..."."""
     text = ""
     for at, value in enumerate(values):
         more = f"{text}, {value!r}" if text else repr(value)

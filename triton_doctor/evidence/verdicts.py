@@ -1,4 +1,4 @@
-"""A finding and what was seen of its kernel, to what that says of it: confirmed, cleared, or too little to tell."""
+"""Compares a finding with the recorded runs of its kernel: confirmed, cleared, or not exercised."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SITUATIONS_A_VALUE = 8
 
 
 def judge(finding: Finding, seen: RecordedKernel | None, advised: Mapping[str, Saving]) -> Evidence | None:
-    """What `seen`, all that was recorded of the finding's kernel, says; None where a run cannot tell.
+    """Compare a finding with `seen`, the recorded runs of its kernel; None where a run cannot decide.
 
     `advised` are the constexprs that the report of the run advises to take out of the key, with what that saves.
     """
@@ -38,7 +38,7 @@ def judge(finding: Finding, seen: RecordedKernel | None, advised: Mapping[str, S
 
 
 def of_sweeps(finding: Finding, evidence: Evidence, seen: RecordedKernel) -> Evidence:
-    """`evidence` as of sweeps, if all recordings are: what the values of the parameter follow decides, not how many."""
+    """Adjust a verdict if all recordings are sweeps: what the values follow decides, not how many there are."""
     name = finding.facts.parameter or ""
     judged = JUDGES[finding.code]
     if judged not in (by_values, by_rounds) or (judged is by_values and finding.facts.autotune_keys):
@@ -54,7 +54,7 @@ def of_sweeps(finding: Finding, evidence: Evidence, seen: RecordedKernel) -> Evi
 
 
 def of_dry_runs(evidence: Evidence, *, dry: bool, guessed: bool) -> Evidence:
-    """`evidence` as of dry runs, if all of them were. What `guessed` may have gone another way, and clears nothing."""
+    """Adjust a verdict from dry runs. A run that guessed values cannot clear a finding."""
     if guessed and evidence.verdict is Verdict.CLEARED:
         text = f"{evidence.text}; after a guess nothing is cleared"
         evidence = replace(evidence, verdict=Verdict.NOT_EXERCISED, text=text)
@@ -79,10 +79,10 @@ def _judge(finding: Finding, seen: RecordedKernel | None, advised: Mapping[str, 
 
 
 def settle(finding: Finding, evidence: Evidence | None) -> Finding:
-    """`finding` with its evidence: up a step if it made the program wait again and again, down to info if cleared.
+    """Attach `evidence` to `finding` and adjust its severity: info if cleared, a step up if it caused repeated waits.
 
-    What grows with the logarithm is told as that, and was seen as that. What names no kernel is about the mode in which
-    all of them run, and once proves it.
+    A finding that says that something grows with a logarithm predicts few waits, so seeing them does not raise it. A
+    finding without a kernel is about the mode in which all kernels run: one such run proves it.
     """
     if evidence is None:
         return finding
@@ -98,16 +98,16 @@ def settle(finding: Finding, evidence: Evidence | None) -> Finding:
 
 
 def by_values(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A constexpr: by the number of its values."""
+    """Judge a constexpr by the number of its values."""
     name = finding.facts.parameter or ""
     values = seen.constexpr_values(name)
     if not values:
-        return _untold(seen, f"`{name}` was no constexpr of the kernel that ran")
+        return _undecided(seen, f"`{name}` was no constexpr of the kernel that ran")
     return of_values(seen, name, values, "value")
 
 
 def by_saving(finding: Finding, seen: RecordedKernel, saving: Saving) -> Evidence:
-    """A constexpr that multiplied the variants: by how many would remain without it."""
+    """Confirm a constexpr that multiplied the variants, with the number that would remain without it."""
     values = seen.constexpr_values(finding.facts.parameter or "")
     others = [f"`{part.name}`" for part in saving.parts if part.name != finding.facts.parameter]
     without = f"without it{' and ' + join_names(others) if others else ''}"
@@ -127,14 +127,14 @@ def by_saving(finding: Finding, seen: RecordedKernel, saving: Saving) -> Evidenc
 
 
 def by_rounds(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A part of a tuning key: by the number of its values."""
+    """Judge a part of a tuning key by the number of its values."""
     name = finding.facts.parameter or ""
     values = seen.key_values(name)
-    return of_values(seen, name, values, "value") if values else _untold(seen, "no round of tuning was seen")
+    return of_values(seen, name, values, "value") if values else _undecided(seen, "no round of tuning was seen")
 
 
 def of_values(seen: RecordedKernel, name: str, values: Sequence[Scalar], noun: str) -> Evidence:
-    """Many values confirm, few in many launches or situations clear."""
+    """Confirm a finding if there are many values; clear it if few values occurred in many launches or situations."""
     count, launches = len(values), seen.launches
     numbers = f"{counted(count, noun)} seen"
     if count >= MANY:
@@ -146,16 +146,16 @@ def of_values(seen: RecordedKernel, name: str, values: Sequence[Scalar], noun: s
         return Evidence(verdict=Verdict.CLEARED, text=text, values=count, launches=launches)
     in_launches = f"{counted(count, noun)} in {counted(launches, 'launch')}"
     if seen.tuned:
-        return _untold(seen, f"{numbers}; its launches cannot be told from those of tuning", count)
+        return _undecided(seen, f"{numbers}; its launches cannot be separated from those of tuning", count)
     if launches < LAUNCHES_A_VALUE * count:
-        return _untold(seen, f"{in_launches}, too few to tell", count)
+        return _undecided(seen, f"{in_launches}, too few to decide", count)
     if count == 1 and not any(process.varied for process in seen.processes):
-        return _untold(seen, f"{in_launches}, while nothing else varied either", count)
+        return _undecided(seen, f"{in_launches}, while nothing else varied either", count)
     return Evidence(verdict=Verdict.CLEARED, text=in_launches, values=count, launches=launches)
 
 
 def by_objects(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A kernel made anew: by the number of its objects."""
+    """Judge a kernel that may be created repeatedly by the number of its objects."""
     made = max((event.made for process in seen.processes for event in process.compiles), default=1)
     if made > 1:
         price = seen.price(lambda change: change.part == "object", with_first=True)
@@ -164,7 +164,10 @@ def by_objects(finding: Finding, seen: RecordedKernel) -> Evidence:
 
 
 def by_code(code: str, what: str) -> Callable[[Finding, RecordedKernel], Evidence]:
-    """A judge by how often the cause `code` made the kernel compile again; `what` is that it did not happen."""
+    """Return a judge that counts how often the cause `code` compiled the kernel again.
+
+    `what` is the text for a run where this did not happen.
+    """
 
     def by_cause(finding: Finding, seen: RecordedKernel) -> Evidence:
         name = finding.facts.parameter
@@ -177,7 +180,7 @@ def by_code(code: str, what: str) -> Callable[[Finding, RecordedKernel], Evidenc
 
 
 def by_shadow(finding: Finding, seen: RecordedKernel) -> Evidence:
-    """A parameter that is called like a launch option: by what the kernel was compiled with."""
+    """Judge a parameter that is named like a launch option by the option that the kernel was compiled with."""
     name = finding.facts.parameter or ""
     pairs = {
         (constants[name], options[name])
@@ -190,7 +193,9 @@ def by_shadow(finding: Finding, seen: RecordedKernel) -> Evidence:
         given, ran = other[0]
         return confirmed(seen, f"`{name}` was given as {given}, and the kernel ran with {ran}", Price())
     return (
-        _rare(seen, f"`{name}` was what triton sets anyway") if pairs else _untold(seen, f"`{name}` was not recorded")
+        _rare(seen, f"`{name}` was what triton sets anyway")
+        if pairs
+        else _undecided(seen, f"`{name}` was not recorded")
     )
 
 
@@ -208,10 +213,10 @@ JUDGES: Mapping[str, Callable[[Finding, RecordedKernel], Evidence]] = {
 
 
 def confirmed(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:
-    """What was predicted happened, at that price."""
+    """Return evidence that the prediction happened, at the price `price`."""
     return Evidence(
         verdict=Verdict.CONFIRMED,
-        text=", ".join(filter(None, [what, *tell_price(price)])),
+        text=", ".join(filter(None, [what, *describe_price(price)])),
         values=values,
         launches=seen.launches,
         compiled=price.compiled,
@@ -221,44 +226,44 @@ def confirmed(seen: RecordedKernel, what: str, price: Price, *, values: int | No
     )
 
 
-def tell_price(price: Price) -> Sequence[str]:
-    """`37 compiles`, `3 loads from disk`, `1.9 s`; nothing for what there is none of."""
+def describe_price(price: Price) -> Sequence[str]:
+    """Format a price as parts such as `37 compiles`, `3 loads from disk`, `1.9 s`; leaves out zeros."""
     if not price.times:
         return []
-    told = [
+    parts = [
         counted(number, noun)
         for number, noun in ((price.compiled, "compile"), (price.rounds, "round of tuning"))
         if number
     ]
     if price.from_disk:
-        told.append(f"{price.from_disk:,} {'load' if price.from_disk == 1 else 'loads'} from disk")
+        parts.append(f"{price.from_disk:,} {'load' if price.from_disk == 1 else 'loads'} from disk")
     # Nothing takes time in a dry run.
-    return [*told, duration(price.waited_us)] if price.waited_us else told
+    return [*parts, duration(price.waited_us)] if price.waited_us else parts
 
 
 def duration(us: int) -> str:
-    """`1.9 s`, `32 ms`."""
+    """Format microseconds: `1.9 s`, `32 ms`."""
     return f"{us / 1e6:,.1f} s" if us >= 1_000_000 else f"{us / 1000:,.0f} ms"
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 launch`, `4,000 launches`, `7 rounds of tuning`."""
+    """Format a count with its noun: `1 launch`, `4,000 launches`, `7 rounds of tuning`."""
     head, _, rest = noun.partition(" ")
     plural = head if count == 1 else f"{head}es" if head.endswith("ch") else f"{head}s"
     return f"{count:,} {plural}{' ' if rest else ''}{rest}"
 
 
 def _rare(seen: RecordedKernel, what: str) -> Evidence:
-    """What was predicted did not happen: cleared by as much as one value would be."""
+    """Clear a finding if its kernel was launched often enough without the predicted effect."""
     text = f"{what} in {counted(seen.launches, 'launch')}"
     if seen.tuned:
-        return _untold(seen, f"{what}; its launches cannot be told from those of tuning")
+        return _undecided(seen, f"{what}; its launches cannot be separated from those of tuning")
     if seen.launches < LAUNCHES_A_VALUE:
-        return _untold(seen, f"{text}, too few to tell")
+        return _undecided(seen, f"{text}, too few to decide")
     if not any(process.varied for process in seen.processes):
-        return _untold(seen, f"{text}, while nothing else varied either")
+        return _undecided(seen, f"{text}, while nothing else varied either")
     return Evidence(verdict=Verdict.CLEARED, text=text, launches=seen.launches)
 
 
-def _untold(seen: RecordedKernel, text: str, values: int | None = None) -> Evidence:
+def _undecided(seen: RecordedKernel, text: str, values: int | None = None) -> Evidence:
     return Evidence(verdict=Verdict.NOT_EXERCISED, text=text, values=values, launches=seen.launches)

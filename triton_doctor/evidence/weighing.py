@@ -1,4 +1,4 @@
-"""Findings and recordings to findings that say what the runs showed: the one place where the two sides meet."""
+"""Attaches to each finding of a scan the evidence of recordings, and adds findings that only the runs show."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Weighing:
-    """Weighs the findings of one scan. Afterwards `known` kernels of the source had been seen.
+    """Weighs the findings of one scan by recordings. Afterwards `known` counts the kernels of the source that ran.
 
-    `strangers` are the kernels of the recordings where none is known; `ambiguous` names fit several kernels of the
+    `strangers` are the recorded kernels where none is known; `ambiguous` are names that fit several kernels of the
     source, and count for none.
     """
 
@@ -45,13 +45,13 @@ class Weighing:
     ambiguous: tuple[str, ...] = ()
 
     def __call__(self, project: Project, findings: Sequence[Finding]) -> list[Finding]:
-        """`findings` with the evidence for each, and what the recordings alone show."""
+        """Return `findings` with the evidence for each, and the findings that only the recordings show."""
         recorded = read_seen(self.recordings)
         modes = read_modes(self.recordings)
         matched = match(project, recorded, self.cwd)
         self.known, self.ambiguous = len(matched.seen), matched.ambiguous
         found = matched.seen or matched.ambiguous
-        self.strangers = () if found else tuple(sorted(recorded, key=lambda one: (one.path, one.line)))
+        self.strangers = () if found else tuple(sorted(recorded, key=lambda name: (name.path, name.line)))
         at_place: dict[tuple[str, int, str], KernelKey] = {
             (kernel.path, kernel.line, kernel.name): kernel.key for kernel in project.kernels()
         }
@@ -80,7 +80,7 @@ class Weighing:
 
 
 def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapping[KernelKey, Mapping[str, Saving]]:
-    """The constexprs that the report of the runs advises to take out of each kernel's key, with what that saves."""
+    """Return for each kernel the constexprs that the run's report advises to take out of its key, with the saving."""
     every = Parameters(project)
     return {
         kernel.key: _saved_by_constexprs(kernel, every, seen[kernel.key])
@@ -90,6 +90,6 @@ def _advised(project: Project, seen: Mapping[KernelKey, RecordedKernel]) -> Mapp
 
 
 def _saved_by_constexprs(kernel: Kernel, every: Parameters, seen: RecordedKernel) -> Mapping[str, Saving]:
-    uses = {one.param.name: one.use for one in every.of(kernel, lambda _, param: param.is_constexpr)}
+    uses = {parameter.param.name: parameter.use for parameter in every.of(kernel, lambda _, param: param.is_constexpr)}
     savings = seen.savings(lambda part: may_leave_out(part, seen.configured, uses))
     return {part.name: saving for saving in savings for part in saving.parts if part.code == CONSTEXPR}

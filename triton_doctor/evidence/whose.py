@@ -1,6 +1,6 @@
-"""Kernels of a recording to those of the project: by name and module, or by the end of the path; never by name alone.
+"""Matches kernels of a recording with those of a project, by name and module or the end of the path.
 
-The paths of a recording are those of the machine that made it.
+Never by name alone. The paths of a recording are those of the machine that recorded it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ KernelKey = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matched:
-    """What was seen of the project's kernels, by `Kernel.key`; `ambiguous` names fit several, and count for none."""
+    """The recorded runs of the project's kernels, by `Kernel.key`, and the `ambiguous` names that fit several."""
 
     seen: Mapping[KernelKey, RecordedKernel]
     ambiguous: tuple[str, ...]
 
 
 def match(project: Project, recorded: Mapping[KernelName, tuple[Process, ...]], cwd: Path) -> Matched:
-    """Find the kernel of `project`, whose paths are relative to `cwd` where they can be, for each recorded one."""
+    """Find the kernel of `project` for each recorded kernel; paths of `project` are relative to `cwd`, or absolute."""
     by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
     for kernel in project.kernels():
         by_name[kernel.name].append(kernel)
@@ -55,7 +55,10 @@ def match(project: Project, recorded: Mapping[KernelName, tuple[Process, ...]], 
 def owners_of(
     name: KernelName, parameters: frozenset[str], candidates: Iterable[Kernel], cwd: Path
 ) -> Sequence[Kernel]:
-    """Those of `candidates`, kernels of that name, that `name` may be; several where nothing tells them apart."""
+    """Return those of `candidates` that may be the recorded kernel `name`; several where nothing distinguishes them.
+
+    All candidates have the name of the recorded kernel.
+    """
     fits = [(kernel, fit) for kernel in candidates if any(fit := fit_of(name, (cwd / kernel.path).as_posix()))]
     best = max((fit for _, fit in fits), default=None)
     owners = [kernel for kernel, fit in fits if fit == best]
@@ -69,9 +72,9 @@ def owners_of(
 
 
 def fit_of(name: KernelName, path: str) -> tuple[int, int]:
-    """By how many parts of its module, then of its path, the file at `path` is where `name` came from; (0, 0): not.
+    """Return how many last parts of the module, and of the path, of `name` agree with the file at `path`; (0, 0): none.
 
-    A file that is called alike is enough for a script, whose folder may be called anything; not for a package.
+    For a script the file name is enough, since its folder may have any name; for a module of a package it is not.
     """
     here = _parts(path)
     there = _parts(name.path.replace("\\", "/"))
@@ -85,7 +88,7 @@ def fit_of(name: KernelName, path: str) -> tuple[int, int]:
 
 
 def is_program(path: str, recorded: str) -> bool:
-    """Whether the file at `path` is the script `recorded` of a command: by its last two names, if it has two."""
+    """Return whether the file at `path` is the script `recorded` of a command, by its last two path parts."""
     there = _parts(recorded.replace("\\", "/"))
     return bool(there) and _shared(_parts(path), there) >= min(len(there), 2)
 
@@ -96,6 +99,6 @@ def _shared(here: Sequence[str], there: Sequence[str]) -> int:
 
 
 def _parts(path: str) -> list[str]:
-    """The parts of a path to a Python file as those of a module: without `.py`, and without `__init__`."""
+    """Return the path of a Python file as parts of a module name, without `.py` and `__init__`."""
     parts = list(PurePosixPath(path).with_suffix("").parts) if path.strip("./") else []
     return parts[:-1] if parts[-1:] == ["__init__"] else parts

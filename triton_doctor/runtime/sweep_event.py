@@ -39,10 +39,10 @@ class SweepEvent:
 
     @property
     def is_unbounded(self) -> bool:
-        """Whether a formula says that each call can bring another value."""
+        """Return whether, by the formula, each call can have another value."""
         return bool(self.formula) and self.growth == "unbounded" and not self.per_model
 
     def tell(self) -> str:
-        """`7 values over 12 shapes, follows batch`."""
+        """Describe the event: `7 values over 12 shapes, follows batch`."""
         how = self.formula or " and ".join(self.follows) or "no dimension alone"
         return f"{self.values:,} values over {self.points:,} {'shape' if self.points == 1 else 'shapes'}, follows {how}"

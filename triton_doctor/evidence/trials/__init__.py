@@ -1,1 +1,1 @@
-"""Fixes to verdicts: each kernel that one changes is compiled before and after, on a target without a GPU."""
+"""Verifies fixes: compiles each changed kernel before and after, on a target without a GPU."""

@@ -1,4 +1,4 @@
-"""The process that tries kernels: what goes in, what comes out line by line, and how it ended."""
+"""Runs the process that compiles kernels: sends it jobs, reads its results line by line, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_FOR_CHILDREN = ("TRITON_INTERPRET", "TRITON_KERNEL_DUMP", "TRITON_KERNEL_OV
 
 
 class Child:
-    """`python -m triton_doctor.runtime.trial` on one job, in `folder`; it is killed where it is silent too long."""
+    """A process `python -m triton_doctor.runtime.trial` with one job, in `folder`; killed after a minute of silence."""
 
     def __init__(self, job: Mapping[str, Any], folder: Path) -> None:
         """Start it."""
@@ -36,12 +36,12 @@ class Child:
         }
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._too_long = False
-        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed with the process
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed with the process
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "triton_doctor.runtime.trial"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             env=environment,
             cwd=folder,
             text=True,
@@ -58,8 +58,8 @@ class Child:
         self._process.kill()
         self._process.wait()
 
-    def told(self) -> Iterator[dict[str, Any]]:
-        """What it tells, until it ends."""
+    def results(self) -> Iterator[dict[str, Any]]:
+        """Yield the results of the process until it ends or is silent for too long."""
         while True:
             try:
                 line = self._lines.get(timeout=_LONGEST_SECONDS)
@@ -71,11 +71,11 @@ class Child:
             yield json.loads(line)
 
     def why_it_ended(self) -> str:
-        """What its last words were."""
+        """Return the last line of its stderr, or that it took too long."""
         if self._too_long:
             return f"it took more than {_LONGEST_SECONDS} s"
-        self._said.seek(0)
-        lines = [line for line in self._said.read().splitlines() if line.strip()]
+        self._stderr.seek(0)
+        lines = [line for line in self._stderr.read().splitlines() if line.strip()]
         return lines[-1].strip()[:200] if lines else f"the process ended with {self._process.returncode}"
 
     def _listen(self) -> None:

@@ -1,4 +1,4 @@
-"""Kernels to arguments that stand for those of their launches: from recordings, else from what the launches tell."""
+"""Chooses arguments to compile a kernel with: from recordings, else from the expressions at its launches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Described = dict[str, Any]
 
 
 class Cases(NamedTuple):
-    """The `arguments` to compile for, and the `cases` to count variants of, each told by what differs in it."""
+    """The `arguments` to compile with, and the `cases` to count variants of, each as what it changes in `arguments`."""
 
     arguments: dict[str, Described]
     cases: tuple[dict[str, Described], ...]
@@ -33,11 +33,14 @@ class Cases(NamedTuple):
 
 
 def made_up(project: Project, kernel: Kernel, varying: Sequence[str]) -> Cases:
-    """As the first launch of `kernel` in the project tells; `varying` take many values, one after the other."""
+    """Choose arguments like those of the first launch of `kernel` in the project.
+
+    The parameters `varying` take 40 values each, all at the same time.
+    """
     launches = launches_of(project).get(kernel.key, ())
     arguments: dict[str, Described] = {}
     for param in kernel.params:
-        given = [(launch, one) for launch in launches if (one := spelled_out(launch, kernel).get(param.name))]
+        given = [(launch, argument) for launch in launches if (argument := spelled_out(launch, kernel).get(param.name))]
         if given:
             launch, argument = given[0]
             arguments[param.name] = _described(project, launch, argument.value)
@@ -73,7 +76,10 @@ def _described(project: Project, launch: LinkedLaunch, expr: Expr) -> Described:
 
 
 def _made(launch: LinkedLaunch, call: Call) -> Described | None:
-    """A call of Triton's own with literal arguments: `gl.BlockedLayout([1], [32], [4], [0])`, a layout of gluon."""
+    """Describe a call of Triton with literal arguments, such as a layout: `gl.BlockedLayout([1], [32], [4], [0])`.
+
+    None for any other call.
+    """
     match call.func:
         case Attr(Name(base), name) if _is_of_triton(launch, base):
             imported = launch.module.imports[base]
@@ -98,13 +104,13 @@ def _literal(expr: Expr) -> Any:
 
 
 def _is_of_triton(launch: LinkedLaunch, name: str) -> bool:
-    """Whether `name` is what the launching file imports of Triton, or of a module that hands it on."""
+    """Return whether the file of the launch imports `name` from Triton, or from a module whose name holds "triton"."""
     imported = launch.module.imports.get(name)
     return imported is not None and "triton" in f"{imported.module}.{imported.member}"
 
 
 def recorded(events: Iterable[CompileEvent]) -> Cases | None:
-    """As a run launched it; None where some argument is not told well enough to be made again."""
+    """Return the arguments that a run launched it with; None where no event records all of them well enough."""
     cases: list[dict[str, Described]] = []
     for event in events:
         case = _of_event(event)

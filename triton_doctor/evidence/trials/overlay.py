@@ -1,4 +1,4 @@
-"""Edited files to a folder in which they stand among all others, as links: what an import finds once they are fixed."""
+"""Builds a folder of links to a source tree, with some files replaced: what imports find after a fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Importable(NamedTuple):
 
 
 def importable(path: Path) -> Importable:
-    """The folder above the outermost package around `path`, and the module's name from there."""
+    """Return the folder above the outermost package around `path`, and the module's dotted name from there."""
     folder, parts = path.parent, [path.stem]
     while (folder / "__init__.py").exists():
         parts.append(folder.name)
@@ -29,7 +29,7 @@ def importable(path: Path) -> Importable:
 
 
 def overlay(root: Path, files: Mapping[Path, bytes], into: Path) -> None:
-    """Fill `into` with links to all that `root` holds, but for `files` below it, which have other contents."""
+    """Fill `into` with links to all that `root` holds, and write `files`, which replace those of the same path."""
     changed = {path.relative_to(root).parts: data for path, data in files.items() if path.is_relative_to(root)}
     _mirror(root, into, changed)
 

@@ -1,4 +1,4 @@
-"""Fixes to verdicts on the kernels that they change: each is compiled as it was, and as it is to be."""
+"""Verifies fixes: compiles each kernel that they change as it was and as it will be, and returns verdicts."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ class TrialOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialVerdict:
-    """What became of one kernel. `fixes` are those that change it; `why` says what failed.
+    """The outcome for one kernel. `fixes` are those that change it; `why` is the failure.
 
-    `before` and `after` count variants for the cases of `told`; `same_code` compares for equal arguments. `before` None
-    is a kernel that compiles only since it is fixed. `types` says where those of the arguments are from.
+    `before` and `after` count the variants of the cases, which `cases` describes. `before` is None for a kernel that
+    compiles only since it is fixed. `same_code` compares the code for equal arguments. `types` describes the source of
+    the arguments' types.
     """
 
     kernel: str
     path: str
     fixes: tuple[Finding, ...]
     outcome: TrialOutcome
-    told: str = ""
+    cases: str = ""
     types: str = ""
     before: int | None = None
     after: int | None = None
@@ -52,7 +53,7 @@ class TrialVerdict:
     why: str | None = None
 
     def line(self) -> str:
-        """It in one line."""
+        """Format the verdict as one line."""
         if self.outcome is not TrialOutcome.VERIFIED:
             left = ", so not edited" if self.outcome is TrialOutcome.UNVERIFIED else ""
             return f"{self.outcome}{left}: `{self.kernel}` of {self.path}: {self.why}"
@@ -60,12 +61,12 @@ class TrialVerdict:
             return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was; {self.types}"
         variants = f"{self.before} {'variant' if self.before == 1 else 'variants'} before, {self.after} after"
         code = "the same" if self.same_code else "other"
-        told = f"{variants}{self.told}; {code} code for equal arguments; {self.types}"
-        return f"{self.outcome}: `{self.kernel}` of {self.path} compiles; {told}"
+        result = f"{variants}{self.cases}; {code} code for equal arguments; {self.types}"
+        return f"{self.outcome}: `{self.kernel}` of {self.path} compiles; {result}"
 
 
 class _Trial(NamedTuple):
-    """A kernel to try, and the number that results come back under."""
+    """A kernel to compile, and the `number` that identifies its results."""
 
     number: int
     kernel: Kernel
@@ -84,27 +85,32 @@ def verify(
     target: str,
     recordings: Sequence[Recording] = (),
 ) -> tuple[TrialVerdict, ...]:
-    """Try each kernel of `project` that `fixes` change; `files` are the edited ones, paths as findings spell them."""
+    """Compile each kernel of `project` that `fixes` change, before and after.
+
+    `files` are the contents of the edited files, by path as findings spell it.
+    """
     trials: list[_Trial] = []
-    told: list[TrialVerdict] = []
+    verdicts: list[TrialVerdict] = []
     seen = _seen(project, recordings, cwd)
     for kernel, of_kernel in _by_kernel(project, fixes):
         names = tuple(
-            dict.fromkeys(one.fix.kernel.parameter for one in of_kernel if one.fix is not None and one.fix.kernel)
+            dict.fromkeys(
+                finding.fix.kernel.parameter for finding in of_kernel if finding.fix is not None and finding.fix.kernel
+            )
         )
         varying = [name for name in names if name]
         where = importable((cwd / kernel.path).resolve())
         if "#" in kernel.qualname or "<locals>" in kernel.qualname:
             why = "it is made by a function, or defined twice"
-            told.append(_unverified(kernel, of_kernel, why))
+            verdicts.append(_unverified(kernel, of_kernel, why))
             continue
         cases = recorded(seen.get(kernel.key, ())) or made_up(project, kernel, varying)
         trials.append(_Trial(len(trials), kernel, where, cases, of_kernel, tuple(varying)))
     edited = {(cwd / path).resolve(): data for path, data in files.items()}
     for root in dict.fromkeys(trial.where.root for trial in trials):
         here = [trial for trial in trials if trial.where.root == root]
-        told += _judged(root, here, edited, target)
-    return tuple(sorted(told, key=lambda verdict: (verdict.path, verdict.kernel)))
+        verdicts += _judged(root, here, edited, target)
+    return tuple(sorted(verdicts, key=lambda verdict: (verdict.path, verdict.kernel)))
 
 
 def _by_kernel(project: Project, fixes: Iterable[Finding]) -> list[tuple[Kernel, tuple[Finding, ...]]]:
@@ -119,7 +125,7 @@ def _by_kernel(project: Project, fixes: Iterable[Finding]) -> list[tuple[Kernel,
 def _seen(
     project: Project, recordings: Sequence[Recording], cwd: Path
 ) -> Mapping[tuple[str, str, int], Sequence[CompileEvent]]:
-    """The compiles of each kernel of the project in `recordings`; of a name that could be several, none."""
+    """Return the recorded compiles of each kernel of the project; skips names that fit several kernels."""
     by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
     for kernel in project.kernels() if recordings else ():
         by_name[kernel.name].append(kernel)
@@ -139,23 +145,23 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
         overlay(root, edited, fixed)
         jobs = [_job(trial, before[trial.number].get("arguments", trial.cases.arguments)) for trial in trials]
         after = _run(fixed, jobs, target, Path(folder))
-    told = []
+    verdicts = []
     for trial in trials:
         was, now = before[trial.number], after[trial.number]
         if "arguments" not in was and "arguments" not in now:
             source = "what was recorded" if trial.cases.recorded else "made-up arguments"
-            told.append(
+            verdicts.append(
                 _unverified(trial.kernel, trial.fixes, f"as it was, it did not compile with {source}: {was['why']}")
             )
             continue
         compiles = "arguments" in now
-        told.append(
+        verdicts.append(
             TrialVerdict(
                 kernel=trial.kernel.name,
                 path=trial.kernel.path,
                 fixes=trial.fixes,
                 outcome=TrialOutcome.VERIFIED if compiles else TrialOutcome.WITHDRAWN,
-                told=_told(trial),
+                cases=_describe_cases(trial),
                 types=_types(trial, now.get("arguments", {})),
                 before=was.get("variants"),
                 after=now.get("variants"),
@@ -163,10 +169,10 @@ def _judged(root: Path, trials: Sequence[_Trial], edited: Mapping[Path, bytes], 
                 why=None if compiles else f"fixed, it does not compile: {now.get('why')}",
             )
         )
-    return told
+    return verdicts
 
 
-def _told(trial: _Trial) -> str:
+def _describe_cases(trial: _Trial) -> str:
     if trial.cases.recorded:
         return " for what was recorded"
     named = " and ".join(f"`{name}`" for name in trial.names)
@@ -178,7 +184,9 @@ def _types(trial: _Trial, arguments: Mapping[str, Any]) -> str:
     """Return where the types of the `arguments` that compiled are from. Those of pointers are not in the source."""
     if trial.cases.recorded:
         return "types from the recording"
-    pointers = [f"`{name}` *{one['dtype']}" for name, one in arguments.items() if one["kind"] == "tensor"]
+    pointers = [
+        f"`{name}` *{described['dtype']}" for name, described in arguments.items() if described["kind"] == "tensor"
+    ]
     return f"types made up: {', '.join(pointers)}" if pointers else "no pointers"
 
 
@@ -198,15 +206,18 @@ def _job(trial: _Trial, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(root: Path, jobs: Sequence[dict[str, Any]], target: str, folder: Path) -> dict[int, dict[str, Any]]:
-    """The result of each job, from processes that import from `root`; a job that ends its process is told as failed."""
+    """Run the jobs in processes that import from `root`, and return the results by job id.
+
+    A job that ends its process counts as failed, and the next process continues with the rest.
+    """
     results: dict[int, dict[str, Any]] = {}
     while left := [job for job in jobs if job["id"] not in results]:
         begun = left[0]["id"]
         with Child({"root": str(root), "target": target, "trials": left}, folder) as child:
-            for told in child.told():
-                begun = told["id"]
-                if "begun" not in told:
-                    results[begun] = told
+            for result in child.results():
+                begun = result["id"]
+                if "begun" not in result:
+                    results[begun] = result
         if begun not in results:
             results[begun] = {"why": child.why_it_ended()}
         elif len(results) < len(jobs) and left[-1]["id"] not in results:
