@@ -66,6 +66,8 @@ def explain_kernels(
     )
     if not kernels:
         every = whole_project(database, settings, base)
-        raise unknown_kernel(pattern, (one.name for one in every.kernels() if asked is None or one.path in asked))
+        raise unknown_kernel(
+            pattern, (kernel.name for kernel in every.kernels() if asked is None or kernel.path in asked)
+        )
     show = path_shower(base, cwd)
-    return tuple(show_kernel(one, show) for one in kernels)
+    return tuple(show_kernel(kernel, show) for kernel in kernels)

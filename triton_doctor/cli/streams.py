@@ -66,8 +66,10 @@ def describe_unresolved_launches(workspace: Workspace, cwd: Path) -> None:
     from triton_doctor.static.project.database.database import Database
 
     show, database = path_shower(workspace.base, cwd), Database(workspace.files)
-    for one in unresolved_launches(database, workspace.report_paths):
-        print_line(f"{show(one.path)}:{one.line}: launch not resolved: {one.why}")
+    for unresolved_launch in unresolved_launches(database, workspace.report_paths):
+        print_line(
+            f"{show(unresolved_launch.path)}:{unresolved_launch.line}: launch not resolved: {unresolved_launch.why}"
+        )
     for path, line in files_without_kernels(database, workspace.report_paths):
         print_line(f"{show(path)}:{line}: no kernel found in this file: it is marked by names of its own, or text")
 

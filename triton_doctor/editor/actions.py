@@ -85,8 +85,8 @@ def fix_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAc
     from triton_doctor.static.fix.apply import Workbench  # and libcst with it
 
     by_path: defaultdict[str, list[TextEdit]] = defaultdict(list)
-    for one in Workbench(edits.checked.scan.source_of).replacements(finding):
-        by_path[one.path] += edits.positions_of(one.path).edits_of([one])
+    for replacement in Workbench(edits.checked.scan.source_of).replacements(finding):
+        by_path[replacement.path] += edits.positions_of(replacement.path).edits_of([replacement])
     if not by_path:
         return None
     is_safe = finding.fix.safety is Safety.SAFE
@@ -186,4 +186,4 @@ def declare(text: str, key: str, name: str) -> str | None:
 
 
 def _in(found: Scan, path: str) -> Iterable[Finding]:
-    return (one for one in found.findings if one.path == path)
+    return (finding for finding in found.findings if finding.path == path)

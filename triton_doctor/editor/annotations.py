@@ -53,10 +53,10 @@ def hover_at(
     runs: RecordedRuns,
 ) -> Hover | None:
     """What is known of the argument, the parameter or the kernel at `line` and `column`, both from 1."""
-    for one in file.arguments:
-        span = positions.with_keyword(one.span, one.parameter)
+    for argument in file.arguments:
+        span = positions.with_keyword(argument.span, argument.parameter)
         if holds(span, line, column):
-            return Hover(_markdown(_tell_argument(one, seen(one.kernel), runs)), positions.range_of(span))
+            return Hover(_markdown(_tell_argument(argument, seen(argument.kernel), runs)), positions.range_of(span))
     for kernel in file.kernels:
         named = next((span for span in kernel.launched if holds(span, line, column)), None)
         if named is not None:
@@ -78,14 +78,14 @@ def inlay_hints(file: ExplainedFile, positions: Positions, first: int, last: int
     """How often each argument of the launches on the lines from `first` to `last` changes, where that is decided."""
     return [
         InlayHint(
-            position=positions.position_of(one.span.end_line, one.span.end_column),
-            label=f": {_HINTED[one.kind]}",
+            position=positions.position_of(argument.span.end_line, argument.span.end_column),
+            label=f": {_HINTED[argument.kind]}",
             kind=InlayHintKind.Type,
             padding_right=True,
-            tooltip=f"`{one.parameter}` of `{one.kernel.name}`, {_tell_role(one)}",
+            tooltip=f"`{argument.parameter}` of `{argument.kernel.name}`, {_tell_role(argument)}",
         )
-        for one in file.arguments
-        if one.kind in _HINTED and first <= one.span.end_line <= last
+        for argument in file.arguments
+        if argument.kind in _HINTED and first <= argument.span.end_line <= last
     ]
 
 

@@ -81,10 +81,10 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
     arguments: list[ArgumentInFile] = []
     for home in sorted({path, *summaries.by_path[path].homes}):
         starting = [
-            one
+            launch
             for launcher in launchers.get(home, ())
-            for one in summaries.launches(launcher)
-            if any(kernel.path == home for kernel in one.kernels)
+            for launch in summaries.launches(launcher)
+            if any(kernel.path == home for kernel in launch.kernels)
         ]
         part = project_part(empty, database, home, starting)
         launched = _launched(part, path)
@@ -104,18 +104,18 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
 def _launched(part: Project, path: str) -> defaultdict[tuple[str, str, int], list[Span]]:
     """Where the launches in the file at `path` name their kernels, by `Kernel.key`."""
     found: defaultdict[tuple[str, str, int], list[Span]] = defaultdict(list)
-    for one in part.launches:
-        if one.module.path == path:
-            start = one.launch.span
-            end = start.column + len(spell(one.launch.kernel))
-            for kernel in one.kernels:
+    for launch in part.launches:
+        if launch.module.path == path:
+            start = launch.launch.span
+            end = start.column + len(spell(launch.launch.kernel))
+            for kernel in launch.kernels:
                 found[kernel.key].append(Span(start.line, start.column, start.line, end))
     return found
 
 
 def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
     """What the launches in the file at `path` give to the kernels of `part`, each argument once."""
-    launched = {kernel.key for one in part.launches if one.module.path == path for kernel in one.kernels}
+    launched = {kernel.key for launch in part.launches if launch.module.path == path for kernel in launch.kernels}
     every = Parameters(part)
     found: dict[tuple[Span, str], ArgumentInFile] = {}
     for kernel in part.kernels():

@@ -229,7 +229,7 @@ def _serve_annotations(server: DoctorServer) -> None:
 def _seen(runs: RecordedRuns, file: ExplainedFile, cwd: Path) -> Callable[[Kernel], RecordedKernel | None]:
     kernels = {
         kernel.key: kernel
-        for kernel in (*(one.kernel for one in file.kernels), *(one.kernel for one in file.arguments))
+        for kernel in (*(one.kernel for one in file.kernels), *(argument.kernel for argument in file.arguments))
     }
 
     def seen(kernel: Kernel) -> RecordedKernel | None:

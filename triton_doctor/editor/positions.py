@@ -72,7 +72,8 @@ class Positions:
     def edits_of(self, replacements: Iterable[Replacement]) -> list[TextEdit]:
         """The edits that make `replacements`, all of this text."""
         return [
-            TextEdit(Range(self.position_of(*one.start), self.position_of(*one.end)), one.text) for one in replacements
+            TextEdit(Range(self.position_of(*replacement.start), self.position_of(*replacement.end)), replacement.text)
+            for replacement in replacements
         ]
 
     def edits_to(self, after: str) -> list[TextEdit]:

@@ -86,7 +86,7 @@ def _size(file: Path) -> int:
     """In bytes, of a folder of all its recordings."""
     try:
         if file.is_dir():
-            return sum(one.stat().st_size for one in file.glob("*.jsonl"))
+            return sum(path.stat().st_size for path in file.glob("*.jsonl"))
         return file.stat().st_size
     except OSError:
         return MOST_BYTES + 1
@@ -110,7 +110,7 @@ def tell_parameter(seen: RecordedKernel, name: str) -> str | None:
 def tell_kernel(seen: RecordedKernel) -> str:
     """`40 compiled, 2 rounds of tuning, 1.6 s in 12,000 launches`."""
     events = [*(one for process in seen.processes for one in process.compiles)]
-    rounds = [*(one for process in seen.processes for one in process.tunings)]
+    rounds = [*(tuning for process in seen.processes for tuning in process.tunings)]
     price = tell_price(seen.price_of([*events, *rounds])) or "nothing compiled"
     return f"{price} in {plural(seen.launches, 'launch', 'launches')}" if seen.launches else price
 

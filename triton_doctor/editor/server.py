@@ -41,7 +41,7 @@ class DoctorServer(LanguageServer):
         """Nothing is checked before the editor names its folders."""
         super().__init__("triton-doctor", __version__, types.TextDocumentSyncKind.Full, max_workers=2)
         self.session = EditorSession(
-            lambda: {path: one.text for path, one in self.documents.items()}, self.publish, self.fail
+            lambda: {path: document.text for path, document in self.documents.items()}, self.publish, self.fail
         )
         self.is_asked_to_end = False
         self._published: dict[str, list[types.Diagnostic]] = {}
@@ -57,7 +57,7 @@ class DoctorServer(LanguageServer):
 
     def texts(self) -> dict[str, bytes]:
         """The texts that the editor holds, by path."""
-        return {path: one.text for path, one in self.documents.items()}
+        return {path: document.text for path, document in self.documents.items()}
 
     @property
     def pulls(self) -> bool:

@@ -69,7 +69,7 @@ class EditorSession:
     @property
     def folders(self) -> tuple[CheckedFolder, ...]:
         """The open folders, and the files outside of them that are open."""
-        return tuple(one.folder for one in self._folders.values())
+        return tuple(folder.folder for folder in self._folders.values())
 
     def open(self, root: Path) -> None:
         """Check the folder or file at `root` from now on."""
@@ -89,16 +89,16 @@ class EditorSession:
 
     def edited(self, path: str) -> None:
         """Check again what the text at `path` may change: the folder of it, and those that read it."""
-        for one in self._folders.values():
-            if one.checked is None or one is self._owner(path) or _reads(one.checked, path):
-                self._ask(one)
+        for folder in self._folders.values():
+            if folder.checked is None or folder is self._owner(path) or _reads(folder.checked, path):
+                self._ask(folder)
 
     def forget_files(self, path: str | None = None) -> None:
         """Look for the files of the folders again, and check them: some came or went, or settings changed."""
-        for one in self._folders.values():
-            if path is None or one is self._owner(path) or one.checked is None or _reads(one.checked, path):
-                one.folder.forget_files()
-                self._ask(one)
+        for folder in self._folders.values():
+            if path is None or folder is self._owner(path) or folder.checked is None or _reads(folder.checked, path):
+                folder.folder.forget_files()
+                self._ask(folder)
 
     def checked(self, path: str) -> Checked | None:
         """What the last check of the folder of `path` found."""
@@ -127,14 +127,14 @@ class EditorSession:
         """Leave what was worked out for the next session, and free the thread."""
         if self._idle is not None:
             self._idle.cancel()
-        for one in self._folders.values():
-            self._thread.submit(one.folder.save)
+        for folder in self._folders.values():
+            self._thread.submit(folder.folder.save)
         self._thread.shutdown(wait=True, cancel_futures=False)
 
     def _owner(self, path: str) -> _Progress | None:
         """Of the folders that hold `path`, the innermost."""
         at = Path(path)
-        return next((self._folders[one] for one in (at, *at.parents) if one in self._folders), None)
+        return next((self._folders[parent] for parent in (at, *at.parents) if parent in self._folders), None)
 
     def _ask(self, progress: _Progress) -> None:
         progress.asked += 1
@@ -145,10 +145,10 @@ class EditorSession:
 
     async def _run(self) -> None:
         """Check until no folder has edits that no check covered."""
-        if any(one.checked is None for one in self._folders.values()):
+        if any(folder.checked is None for folder in self._folders.values()):
             await asyncio.sleep(_OPENING_SECONDS)
         while True:
-            waiting = [one for one in self._folders.values() if one.covered < one.asked]
+            waiting = [folder for folder in self._folders.values() if folder.covered < folder.asked]
             if not waiting:
                 break
             await self._check(waiting[0])
@@ -181,9 +181,9 @@ class EditorSession:
                 progress.changed.notify_all()
 
     def _tidy(self) -> None:
-        for one in self._folders.values():
-            if not any(self._owner(path) is one for path in self._texts()):
-                self._thread.submit(one.folder.save)
+        for folder in self._folders.values():
+            if not any(self._owner(path) is folder for path in self._texts()):
+                self._thread.submit(folder.folder.save)
         self._thread.submit(gc.collect)
 
 

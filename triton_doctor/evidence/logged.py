@@ -63,7 +63,7 @@ def explain_logged(
                 kernel=kernel,
                 definitions=len(kernels),
                 values=tuple(_values(lines, kernel)),
-                findings=tuple(one for one in findings if kernel is not None and _is_of(one, kernel)),
+                findings=tuple(finding for finding in findings if kernel is not None and _is_of(finding, kernel)),
             )
         )
     return explained

@@ -65,16 +65,16 @@ class Report:
             "not_reached": list(findings.missed),
             "entries": [
                 {
-                    "entry": each.entry,
-                    **_place_of(_placeof(found, each.entry)),
-                    "status": each.status,
-                    "error": each.error,
-                    "where": each.where,
-                    "help": each.help,
-                    "stand_ins": list(each.stand_ins),
-                    "cpu_s": round(each.cpu_s, 3),
+                    "entry": outcome.entry,
+                    **_place_of(_placeof(found, outcome.entry)),
+                    "status": outcome.status,
+                    "error": outcome.error,
+                    "where": outcome.where,
+                    "help": outcome.help,
+                    "stand_ins": list(outcome.stand_ins),
+                    "cpu_s": round(outcome.cpu_s, 3),
                 }
-                for each in findings.outcomes
+                for outcome in findings.outcomes
             ],
             "left_out": [
                 {"path": item.path, "line": item.line, "name": item.name, "reason": item.reason}

@@ -70,8 +70,8 @@ def count_findings(scan: Scan) -> str:
     `4 errors, 13 warnings (12 fixable with `--fix`), 41 notes`; `no problems` without any.
     """
     groups = (
-        ([one for one in scan.findings if one.severity >= scan.fail_on], ""),
-        ([one for one in scan.findings if one.severity < scan.fail_on], " --fail-on info"),
+        ([finding for finding in scan.findings if finding.severity >= scan.fail_on], ""),
+        ([finding for finding in scan.findings if finding.severity < scan.fail_on], " --fail-on info"),
     )
     parts = [
         count_severities(one.severity for one in group) + _count_fixable(group, flags)
@@ -131,7 +131,7 @@ CONFIRMED_SHOWN, CLEARED_SHOWN = 8, 4
 
 def describe_verdicts(scan: Scan) -> Iterator[str]:
     """A line for each verdict; none where no recording was given, or none says anything."""
-    judged = [(one, one.evidence) for one in scan.findings if one.evidence is not None]
+    judged = [(finding, finding.evidence) for finding in scan.findings if finding.evidence is not None]
     proven = [pair for pair in judged if pair[1].verdict in (Verdict.CONFIRMED, Verdict.ADDED)]
     cleared = [pair for pair in judged if pair[1].verdict is Verdict.CLEARED]
     if not proven and not cleared:

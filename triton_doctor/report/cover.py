@@ -72,8 +72,8 @@ def _gap_line(gap: Gap) -> str:
 
 def _space_object(space: KernelSpace) -> dict[str, Any]:
     parameters = [
-        asdict(one) | {"added": [value for value in one.values if value not in one.recorded]}
-        for one in space.parameters
+        asdict(parameter) | {"added": [value for value in parameter.values if value not in parameter.recorded]}
+        for parameter in space.parameters
     ]
     added = [{"reason": variant.reason, "key": asdict(variant.key)} for variant in space.missing]
     return asdict(space.kernel) | {"recorded": space.recorded, "parameters": parameters, "added": added}

@@ -90,7 +90,13 @@ def _as_json(kernel: KernelInLog) -> dict[str, Any]:
         "changed": {name: list(values) for name, values in kernel.values if len(values) > 1},
         "values": {name: list(values) for name, values in kernel.values},
         "findings": [
-            {"code": one.code, "path": one.path, "line": one.span.line, "message": one.message, "advice": one.advice}
-            for one in kernel.findings
+            {
+                "code": finding.code,
+                "path": finding.path,
+                "line": finding.span.line,
+                "message": finding.message,
+                "advice": finding.advice,
+            }
+            for finding in kernel.findings
         ],
     }

@@ -58,7 +58,7 @@ def render_full(scan: Scan, view: View) -> str:
 def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
     """The lines of the report."""
     lists_infos = not view.show.isdisjoint({Show.INFO, Show.ALL})
-    listed = [one for one in scan.findings if lists_infos or one.severity > Severity.INFO]
+    listed = [finding for finding in scan.findings if lists_infos or finding.severity > Severity.INFO]
     kernels = group_findings(listed)
     count = sum(len(kernel.blocks) for kernel in kernels)
     verdicts = [Text(line, "bold" if number == 0 else "") for number, line in enumerate(describe_verdicts(scan))]
@@ -89,7 +89,7 @@ def draw_undecided(scan: Scan, width: int) -> Iterator[Text]:
 
 def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iterator[Text]:
     """What is not listed, counts by rule, and the summary."""
-    infos = [one for one in scan.findings if one.severity is Severity.INFO]
+    infos = [finding for finding in scan.findings if finding.severity is Severity.INFO]
     if len(listed) > COUNTED:
         counts = count_rules(listed)
         for number, code in counts:
@@ -151,11 +151,11 @@ def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
 
 def describe_followers(block: Block) -> Iterator[str]:
     """A line for each parameter that is computed from the one of the block: the remedy is due for it too."""
-    for one in block.followers:
-        names = " and ".join(f"`{name}`" for name in one.facts.follows)
-        kernel = f" of `{one.facts.kernel}`" if one.facts.kernel != block.finding.facts.kernel else ""
-        place = f"{one.path}:{one.span.line}"
-        yield f"`{one.facts.parameter}`{kernel} ({place}) follows from {names}: {one.advice}"
+    for follower in block.followers:
+        names = " and ".join(f"`{name}`" for name in follower.facts.follows)
+        kernel = f" of `{follower.facts.kernel}`" if follower.facts.kernel != block.finding.facts.kernel else ""
+        place = f"{follower.path}:{follower.span.line}"
+        yield f"`{follower.facts.parameter}`{kernel} ({place}) follows from {names}: {follower.advice}"
 
 
 def _heading(finding: Finding, view: View) -> Text:
@@ -192,7 +192,7 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
 def describe_others(block: Block) -> str:
     """How many other kernels and launches have the cause: `30 kernels, 2 launches`; nothing for none."""
     own = block.kernel
-    kernels = {kernel_of(one) for one in block.others} - {own, None}
+    kernels = {kernel_of(other) for other in block.others} - {own, None}
     places = set(_places(block))
     launches = len(places) - len(kernels)
     what = ("launch", "launches") if own is not None else ("place", "places")
@@ -204,8 +204,8 @@ def _places(block: Block) -> dict[Location, str | None]:
     """The other places of the cause, and the kernel of each where it is another one."""
     own = block.finding.facts.kernel
     found: dict[Location, str | None] = {}
-    for one in block.others:
-        found[Location(one.path, one.span.line)] = one.facts.kernel if one.facts.kernel != own else None
+    for other in block.others:
+        found[Location(other.path, other.span.line)] = other.facts.kernel if other.facts.kernel != own else None
     for one in (block.finding, *block.others):
         for place in one.facts.also:
             found.setdefault(place, one.facts.kernel if one.facts.kernel != own else None)

@@ -62,11 +62,13 @@ def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[
             yield Text()
             yield from hang("", heading, width)
             yield from _draw_rows(rows, width)
-    for one in kernel.parameters:
-        if one.findings or (one.kind in (Variability.PER_CALL, Variability.LOGARITHMIC) and _counts(one)):
+    for parameter in kernel.parameters:
+        if parameter.findings or (
+            parameter.kind in (Variability.PER_CALL, Variability.LOGARITHMIC) and _counts(parameter)
+        ):
             yield Text()
-            yield _name_with_findings(one)
-            yield from (line for step in one.trail for line in _draw_step(step, width))
+            yield _name_with_findings(parameter)
+            yield from (line for step in parameter.trail for line in _draw_step(step, width))
     if why:
         yield Text()
         yield from hang("", "hints: what suggests how often a value changes", width)
@@ -106,15 +108,15 @@ def _draw_rows(rows: Sequence[ExplainedParameter], width: int) -> Iterator[Text]
         if columns[column] and left >= columns[column] + len(GAP):
             shown.append(column)
             left -= columns[column] + len(GAP)
-    for one, cell in zip(rows, cells, strict=True):
-        worst = max((finding.severity for finding in one.findings), default=None)
+    for row, cell in zip(rows, cells, strict=True):
+        worst = max((finding.severity for finding in row.findings), default=None)
         line = Text.assemble(("> ", STYLES[worst]) if worst is not None else GAP)
         line.append(f"{cell[0]:<{names}}", "bold" if worst is not None else "")
         for column in shown:
-            style = STYLES[worst] if worst is not None and column == 2 else _style(one) if column == 1 else ""
+            style = STYLES[worst] if worst is not None and column == 2 else _style(row) if column == 1 else ""
             line.append(f"{GAP}{cell[column]:<{columns[column]}}", style)
-        if one.given and left >= NARROWEST_GIVEN:
-            line.append(GAP + crop(escape_line(one.given), left - len(GAP), 0))
+        if row.given and left >= NARROWEST_GIVEN:
+            line.append(GAP + crop(escape_line(row.given), left - len(GAP), 0))
         line.rstrip()
         yield line
 
@@ -172,9 +174,9 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
         told = f"{plural(len(kernel.undecided), 'constexpr')} that could not be followed: {names}"
         yield from hang("unknown: ", told, width)
         lead = " " * len("unknown: ")
-        for one in kernel.parameters:
-            if one.name in kernel.undecided:
-                yield from hang(lead, describe_question(f"`{one.name}`", one.hints), width)
+        for parameter in kernel.parameters:
+            if parameter.name in kernel.undecided:
+                yield from hang(lead, describe_question(f"`{parameter.name}`", parameter.hints), width)
         yield from hang(lead, WAYS_TO_DECIDE, width)
 
 
@@ -188,7 +190,7 @@ def _json(kernel: ExplainedKernel) -> dict[str, Any]:
         "configs": kernel.configs,
         "variants": kernel.variants,
         "unbounded": list(kernel.unbounded),
-        "parameters": [_parameter_json(one) for one in kernel.parameters],
+        "parameters": [_parameter_json(parameter) for parameter in kernel.parameters],
     }
 
 

@@ -104,23 +104,25 @@ def account(recordings: Sequence[Recording]) -> Account:
     # Of several runs none is the whole.
     program = programs[0] if len(programs) == 1 else None
     processes = [recording for recording in recordings if "triton" in dict(recording.headers[0].versions)]
-    outside = next((one.headers[0] for one in recordings if program is not None and one not in processes), None)
-    start_ns, end_ns = span_ns([outside] if outside else [one.headers[0] for one in processes], recordings)
+    outside = next(
+        (recording.headers[0] for recording in recordings if program is not None and recording not in processes), None
+    )
+    start_ns, end_ns = span_ns([outside] if outside else [process.headers[0] for process in processes], recordings)
     wall_us = (end_ns - start_ns) // 1000 if program is None else program.wall_us
     # The first process lives as long as the program: also before it could be watched, and after it could write.
-    firsts = [one for one in processes if program is not None and one.headers[0].pid == program.pid]
+    firsts = [process for process in processes if program is not None and process.headers[0].pid == program.pid]
     first = (firsts or processes)[0] if program is not None and 1 in (len(firsts), len(processes)) else None
     kernels = account_kernels(processes)
-    warnings = {event.message: event for one in recordings for event in one.warnings}
+    warnings = {event.message: event for recording in recordings for event in recording.warnings}
     return Account(
         kernels=kernels,
         processes=tuple(
             ProcessAccount(
-                header=one.headers[0],
-                split=split_time(one, wall_us if one is first else None),
-                ended=any(isinstance(event, EndEvent) for event in one.events),
+                header=process.headers[0],
+                split=split_time(process, wall_us if process is first else None),
+                ended=any(isinstance(event, EndEvent) for event in process.events),
             )
-            for one in sorted(processes, key=_place)
+            for process in sorted(processes, key=_place)
         ),
         wall_us=wall_us,
         program=program,
@@ -128,9 +130,9 @@ def account(recordings: Sequence[Recording]) -> Account:
         settled_us=_settled_us(processes, kernels, start_ns),
         interpreted=tuple(_interpreted(processes)),
         warnings=tuple(event for event in warnings.values() if event.kind != "interpreted"),
-        variables=tuple(event for one in processes for event in one.events if isinstance(event, VariableEvent)),
+        variables=tuple(event for process in processes for event in process.events if isinstance(event, VariableEvent)),
         graphs=tuple(_graphs(processes)),
-        choices=tuple(event for one in processes for event in one.events if isinstance(event, ChoicesEvent)),
+        choices=tuple(event for process in processes for event in process.events if isinstance(event, ChoicesEvent)),
         dry=account_dry(processes),
         steps=account_steps(processes),
         ranks=account_ranks(processes),
@@ -139,14 +141,14 @@ def account(recordings: Sequence[Recording]) -> Account:
 
 def account_dry(processes: Sequence[Recording]) -> DryAccount | None:
     """What the dry ones of `processes` say; None where there is none."""
-    headers = [header for one in processes for header in one.headers if header.dry]
+    headers = [header for process in processes for header in process.headers if header.dry]
     if not headers:
         return None
-    rounds = Counter((event.kernel, len(event.timings_ms)) for one in processes for event in one.tunings)
+    rounds = Counter((event.kernel, len(event.timings_ms)) for process in processes for event in process.tunings)
     return DryAccount(
         pretended=headers[0].pretended,
-        guesses=_count_questions(event for one in processes for event in one.guesses),
-        stops=_count_questions(event for one in processes for event in one.stops),
+        guesses=_count_questions(event for process in processes for event in process.guesses),
+        stops=_count_questions(event for process in processes for event in process.stops),
         tuned=tuple((kernel, count, configs) for (kernel, configs), count in sorted(rounds.items())),
     )
 
@@ -165,7 +167,7 @@ def is_choice(kernel: KernelName) -> bool:
 
 def _graphs(processes: Sequence[Recording]) -> Iterable[GraphAccount]:
     """In order of time. A kernel that a worker compiles does not know its graph, but Dynamo compiles one at a time."""
-    events = [event for one in processes for event in one.events]
+    events = [event for process in processes for event in process.events]
     compiles = [event for event in events if isinstance(event, CompileEvent) and event.maker == INDUCTOR]
     graphs = [event for event in events if isinstance(event, GraphEvent)]
     for graph in sorted(graphs, key=lambda event: event.at_ns):
@@ -196,7 +198,10 @@ def _place(process: Recording) -> tuple[int, int]:
 def _settled_us(processes: Sequence[Recording], kernels: Sequence[KernelAccount], start_ns: int) -> int | None:
     """When the last kernel compiled, if much ran after it: half of the time since the first, or many launches."""
     moments = [
-        event.at_ns for one in processes for event in one.events if isinstance(event, CompileEvent | AutotuneEvent)
+        event.at_ns
+        for process in processes
+        for event in process.events
+        if isinstance(event, CompileEvent | AutotuneEvent)
     ]
     if not moments:
         return None

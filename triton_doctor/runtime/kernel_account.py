@@ -230,10 +230,10 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
             lambda event: waited_us(event, shares),
         ),
         rounds=read_rounds(
-            [[one for one in process.tunings if not one.cached] for process in seen],
+            [[tuning for tuning in process.tunings if not tuning.cached] for process in seen],
             lambda event: waited_us(event, shares),
         ),
-        unkept=tuple(Counter(each.kept for each in tunings if each.is_lost).items()),
+        unkept=tuple(Counter(tuning.kept for tuning in tunings if tuning.is_lost).items()),
         dry=any(event.dry for event in compiles),
         guessed=sum(event.guessed for event in compiles),
         # A difference in one part is as near as a key can be.
@@ -267,7 +267,7 @@ def _again(
         tried = {change.name for change in cause.changes if change.code == cause.code} <= configured
         if cause.nearest is not None and not (cause.changes and tried):
             waits[cause.code].append(waited_us(cause.event, shares))
-    return sorted((code, len(each), round(sum(each))) for code, each in waits.items())
+    return sorted((code, len(wait), round(sum(wait))) for code, wait in waits.items())
 
 
 def set_by_configs(tunings: Iterable[AutotuneEvent]) -> frozenset[str]:

@@ -89,7 +89,7 @@ class RankedVariant:
 
 def account_ranks(processes: Sequence[Recording]) -> RanksAccount | None:
     """What the ranks among `processes` did alike and apart; None where they are not several."""
-    ranked = [(rank, one) for one in processes if (rank := one.headers[0].rank) is not None]
+    ranked = [(rank, process) for process in processes if (rank := process.headers[0].rank) is not None]
     ranks = tuple(sorted({rank for rank, _ in ranked}))
     if len(ranks) < 2:
         return None
@@ -142,7 +142,9 @@ def _group(kernel: KernelName, variants: dict[int, RankedVariant], ranks: Sequen
                     values[name].setdefault(repr(value), value)
         # A value that only these ranks have tells them apart if each of their variants has one.
         constants = [dict(one.key.constants) for one in of_group]
-        telling = [name for name in values if all(repr(each.get(name, ...)) in values[name] for each in constants)]
+        telling = [
+            name for name in values if all(repr(constant.get(name, ...)) in values[name] for constant in constants)
+        ]
         yield RankGroup(
             kernel=kernel,
             ranks=tuple(rank for number, rank in enumerate(ranks) if mask >> number & 1),

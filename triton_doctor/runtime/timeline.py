@@ -158,7 +158,7 @@ def span_ns(headers: Iterable[Header], recordings: Sequence[Recording]) -> tuple
     """From the earliest beginning of `headers` to the last thing known of `recordings`, in Unix time."""
     starts = [header.started_at_ns for header in headers]
     start = min(starts, default=0)
-    ends = [event.at_ns for one in recordings for event in one.events if _happened(event)]
+    ends = [event.at_ns for recording in recordings for event in recording.events if _happened(event)]
     return start, max([start, *ends])
 
 

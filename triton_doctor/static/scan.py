@@ -132,7 +132,9 @@ def scan(
     if scan_result is not None:
         known_names = (scan_cache or NO_SCAN_CACHE).names_after_edits(database, scan_result)
         names = find_names(
-            database, (one for each in scan_result.file_results.values() for one in each.found), known_names
+            database,
+            (one for file_result in scan_result.file_results.values() for one in file_result.found),
+            known_names,
         )
     if cache is not None and (scan_result is not None or database.seen() != kept.seen):
         left = kept.load_rest() if scan_cache is None else scan_cache
@@ -176,7 +178,7 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     show = path_shower(base, cwd)
     return replace(
         scan,
-        findings=tuple(show_finding(one, show) for one in scan.findings),
+        findings=tuple(show_finding(finding, show) for finding in scan.findings),
         undecided=tuple(one.relocate(lambda at: replace(at, path=show(at.path))) for one in scan.undecided),
     )
 
@@ -191,7 +193,7 @@ def sum_up(findings: Sequence[Finding]) -> list[Finding]:
     for first, *others in groups.values():
         name = f"`{first.facts.kernel}`"
         more = f"{name} and {len(others)} other kernel{'s' if len(others) > 1 else ''}" if others else name
-        also = tuple(Location(one.path, one.span.line) for one in others)
+        also = tuple(Location(other.path, other.span.line) for other in others)
         message = first.message.replace(name, more, 1)
         summed.append(replace(first, message=message, facts=replace(first.facts, also=also)))
     return [*(finding for finding in findings if finding.code not in ONE_A_PROJECT), *summed]

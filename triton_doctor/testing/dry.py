@@ -99,4 +99,4 @@ def summarize_run(recording: Any) -> Iterator[str]:
     told = f"dry: {launches:,} launches, {variants:,} variants of {kernels:,} kernels"
     yield told + (f", {len(recording.tunings):,} rounds of tuning" if recording.tunings else "")
     yield "dry: the program was told " + ", ".join(f"{name} {value}" for name, value in recording.pretended.items())
-    yield from (f"dry: {message}" for message in dict.fromkeys(one.message for one in recording.warnings))
+    yield from (f"dry: {message}" for message in dict.fromkeys(warning.message for warning in recording.warnings))

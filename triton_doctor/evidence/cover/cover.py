@@ -46,7 +46,11 @@ def base_of_view(expr: Expr) -> Expr | None:
             keys = key.items if isinstance(key, TupleExpr) else (key,)
             return None if all(_is_aligned(one.lower) for one in keys if isinstance(one, Slice)) else base
         case Call(Attr(base, "narrow" | "chunk" | "split" | "tensor_split" | "unbind" | "select"), args):
-            return base if not any(isinstance(one, Const) and isinstance(one.value, str) for one in args) else None
+            return (
+                base
+                if not any(isinstance(argument, Const) and isinstance(argument.value, str) for argument in args)
+                else None
+            )
         case _:
             return None
 
@@ -187,7 +191,7 @@ class CoverSearch:
                 (one.value, one.order, one.arms, one.line) for found in function.bindings.values() for one in found
             ]
             written += [(one.value, one.order, one.arms, one.line) for one in function.returns]
-            written += [(one.call, one.order, one.arms, one.line) for one in function.calls]
+            written += [(call.call, call.order, call.arms, call.line) for call in function.calls]
             for expr, order, arms, line in written:
                 for part in every_part(expr):
                     base = base_of_view(part)
@@ -232,7 +236,9 @@ class CoverSearch:
         if HOOKED in told:
             return "a `pre_hook` of a config keeps the timings from being kept"
         variables = [dict(header.variables) for recording in self._recordings for header in recording.headers]
-        is_set = all(one.get(TUNING_VARIABLE, "").lower() in ("1", "true", "on", "yes", "y") for one in variables)
+        is_set = all(
+            variable.get(TUNING_VARIABLE, "").lower() in ("1", "true", "on", "yes", "y") for variable in variables
+        )
         is_kept = is_set or kernel.autotune is None or kernel.autotune.keeps
         if NOT_KEPT in told or ("" in told and not is_kept):
             return f"pass `cache_results=True`, or set {TUNING_VARIABLE}=1 where the program starts"

@@ -161,12 +161,14 @@ class _Reader:
             if isinstance(formula, Name) and self._choices[formula.id].kind is ChoiceKind.OPEN:
                 choice = self._choices[formula.id]
                 self._choices[formula.id] = choice._replace(number=number, kind=_kind(number, choice.values))
-        missing = {one.name for one in kernel.params if not kernel.may_set(one.name)} - formulas.keys()
-        optional = {one.name for one in kernel.params if one.default is not None}
+        missing = {
+            parameter.name for parameter in kernel.params if not kernel.may_set(parameter.name)
+        } - formulas.keys()
+        optional = {parameter.name for parameter in kernel.params if parameter.default is not None}
         tables = [
             interpreter.value(one.value, interpreter.at(launch)) for one in launch.launch.arguments if one.name == "**"
         ]
-        are_known = all(isinstance(one, DictValue) and not one.open for one in tables)
+        are_known = all(isinstance(table, DictValue) and not table.open for table in tables)
         return LaunchSpace(
             path=launch.module.path,
             line=launch.launch.span.line,
@@ -190,23 +192,28 @@ class _Reader:
                 bound = reaching_definitions(self._function, name, point.order, point.arms)
                 if bound.certain and self._function.param(name) is None:
                     values = [
-                        self._resolve(one.value, _Point(one.order, one.arms), steps - 1) for one in bound.bindings
+                        self._resolve(binding.value, _Point(binding.order, binding.arms), steps - 1)
+                        for binding in bound.bindings
                     ]
                     if len(values) > 1:
                         return self._one_of(tuple(values), expr)
                     self._narrow(values[0], expr, point)
                     return values[0]
             case BinaryOp(op, operands):
-                return BinaryOp(op, tuple(self._resolve(one, point, steps - 1) for one in operands))
+                return BinaryOp(op, tuple(self._resolve(operand, point, steps - 1) for operand in operands))
             case Compare(op, operands):
-                return self._compare(Compare(op, tuple(self._resolve(one, point, steps - 1) for one in operands)), expr)
+                return self._compare(
+                    Compare(op, tuple(self._resolve(operand, point, steps - 1) for operand in operands)), expr
+                )
             case Conditional(test, options, operator):
-                resolved = tuple(self._resolve(one, point, steps - 1) for one in options)
+                resolved = tuple(self._resolve(option, point, steps - 1) for option in options)
                 if test is None:
                     return Conditional(None, resolved, operator)
                 return Conditional(self._resolve(test, point, steps - 1), resolved, operator)
             case Call(func, args, ()) if _is_arithmetic(func, args):
-                return Call(Name(final_name(func)), tuple(self._resolve(one, point, steps - 1) for one in args), ())
+                return Call(
+                    Name(final_name(func)), tuple(self._resolve(argument, point, steps - 1) for argument in args), ()
+                )
             case Unpacked(TupleExpr(items), int(position), size, False) if len(items) == size:
                 return self._resolve(items[position], point, steps - 1)
             case _:
@@ -258,7 +265,7 @@ class _Reader:
         """Return which assignments of the names in `expr` are in force: a name that is assigned again is another."""
         names = dict.fromkeys(part.id for part in every_part(expr) if isinstance(part, Name))
         found = (reaching_definitions(self._function, name, point.order, point.arms).bindings for name in names)
-        return tuple(tuple(one.order for one in bindings) for bindings in found)
+        return tuple(tuple(binding.order for binding in bindings) for bindings in found)
 
     def _choice(
         self,
@@ -292,7 +299,7 @@ class _Reader:
         """Return all values that `expr` may have, if each of them is a literal; flags have two."""
 
         def every(exprs: Iterable[Expr]) -> tuple[object, ...] | None:
-            return _union(self._finite(one, module, function, point, depth + 1) for one in exprs)
+            return _union(self._finite(expr, module, function, point, depth + 1) for expr in exprs)
 
         if depth > MOST_DEPTH:
             return None
@@ -313,8 +320,8 @@ class _Reader:
             case Name(name) if name in function.bindings:
                 bound = reaching_definitions(function, name, point.order, point.arms)
                 values = (
-                    self._finite(one.value, module, function, _Point(one.order, one.arms), depth + 1)
-                    for one in bound.bindings
+                    self._finite(binding.value, module, function, _Point(binding.order, binding.arms), depth + 1)
+                    for binding in bound.bindings
                 )
                 return _union(values) if bound.certain else None
             case Name() | Attr():
@@ -358,13 +365,15 @@ class _Reader:
 def _may_give_none(caller: Function, given: Expr | None) -> bool:
     """Return whether `caller` passes None, or a parameter of its own that is None by default."""
     options = given.options if isinstance(given, Conditional) else (given,)
-    params = [caller.param(one.id) for one in options if isinstance(one, Name)]
-    return Const(None) in options or any(one is not None and one.default == Const(None) for one in params)
+    params = [caller.param(option.id) for option in options if isinstance(option, Name)]
+    return Const(None) in options or any(
+        parameter is not None and parameter.default == Const(None) for parameter in params
+    )
 
 
 def _hides(call: Call) -> bool:
     """Return whether a starred list or table of `call` may give any parameter."""
-    return any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords)
+    return any(isinstance(argument, Star) for argument in call.args) or any(name is None for name, _ in call.keywords)
 
 
 def _is_arithmetic(func: Expr, args: Sequence[Expr]) -> bool:

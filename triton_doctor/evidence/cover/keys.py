@@ -156,7 +156,7 @@ class _KeySearch:
 
     def _varies(self, name: str, role: str, formula: Expr) -> bool:
         """Return whether `name` has several values that can be worked out; else it is as recorded, or open."""
-        choices = [self._space.choices[one] for one in choices_in(formula)]
+        choices = [self._space.choices[choice] for choice in choices_in(formula)]
         may_be_none = any(choice.may_be_none for choice in choices)
         if role == PLAIN or (role == POINTER and not may_be_none):
             return False
@@ -198,11 +198,11 @@ class _KeySearch:
                 # Of any integer there are three classes.
                 rest = self._of_component(formulas)
                 classes = dict.fromkeys(self._class_of(failed, value) for value in (1, 16, 17))
-                return [one | {failed: ("class", each)} for one in rest for each in classes]
+                return [one | {failed: ("class", class_)} for one in rest for class_ in classes]
             forms = list_forms(self._space.formulas[failed])
             if forms is not None and failed in self._constexprs:
                 rest = self._of_component(formulas)
-                return [one | {failed: ("value", each)} for one in rest for each in forms]
+                return [one | {failed: ("value", form)} for one in rest for form in forms]
             text = self._space.texts.get(failed, failed)
             self._open[failed] = (f"`{text}` is computed from what is not followed", "")
         return [{}]
@@ -214,10 +214,10 @@ class _KeySearch:
         for name, formula in formulas.items():
             if self._roles[name] not in (CONSTEXPR, OPTION) and name not in self._tuned_by:
                 continue
-            values = {repr(value): value for one in outcomes for value in [key_value(one[name])]}
+            values = {repr(value): value for outcome in outcomes for value in [key_value(outcome[name])]}
             numbers = [value for value in values.values() if type(value) is int]
             is_bounded = max(numbers, default=0) < LARGEST // 2
-            choices = [self._space.choices[one] for one in choices_in(formula)]
+            choices = [self._space.choices[choice] for choice in choices_in(formula)]
             bound = self._space.numbers[name].bound if name in self._space.numbers else None
             is_tried = (
                 list_forms(formula) is not None
@@ -235,7 +235,9 @@ class _KeySearch:
             what = "a power of two without a bound" if is_bucket(formula) else "a variant for each value"
             self._open[name] = (f"`{text}` differs between calls: {what}", BUCKET if is_bucket(formula) else PER_CALL)
             dropped.add(name)
-        found = {repr(kept): kept for one in outcomes if (kept := {k: v for k, v in one.items() if k not in dropped})}
+        found = {
+            repr(kept): kept for outcome in outcomes if (kept := {k: v for k, v in outcome.items() if k not in dropped})
+        }
         return list(found.values()) or [{}]
 
     def _class_of(self, name: str, value: int) -> str:

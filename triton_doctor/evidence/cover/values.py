@@ -108,7 +108,7 @@ def _evaluate(formula: Expr, chosen: Mapping[str, object]) -> Any:
         case Subscript(TupleExpr(items), which):
             return _evaluate(items[_known(which, chosen)], chosen)
         case Call(Name(function), args):
-            return _CALLS[function](*(_known(one, chosen) for one in args))
+            return _CALLS[function](*(_known(argument, chosen) for argument in args))
         case _:
             raise UnknownValueError
 

@@ -118,7 +118,9 @@ def _call(target: Target, built: BuiltCall) -> Any:
         called = built.instance if target.kind == "module" else getattr(built.instance, called.__name__)
     args, kwargs = built.arguments("", target.parameters)
     if target.kind == "autograd":
-        rest = [each for each in target.parameters.values() if each.kind is not each.POSITIONAL_ONLY]
+        rest = [
+            parameter for parameter in target.parameters.values() if parameter.kind is not parameter.POSITIONAL_ONLY
+        ]
         # A backward may give no gradients for what is left out at the end.
         while rest and rest[-1].name not in kwargs:
             rest.pop()

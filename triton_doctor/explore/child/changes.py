@@ -79,7 +79,7 @@ class StateChanges:
         if (
             symbol in factors
             or symbol in self.state.products
-            or any(symbol in self.state.products.get(str(each), ()) for each in factors)
+            or any(symbol in self.state.products.get(str(factor), ()) for factor in factors)
         ):
             return
         self._copy(f"{symbol} is {'*'.join(map(str, factors))}").products[symbol] = factors

@@ -205,7 +205,7 @@ class DriverText:
         factors = self._state.products.get(symbol)
         if factors is None:
             return self._names.get(symbol, str(self._state.sizes[symbol]))
-        return " * ".join(str(each) if isinstance(each, int) else self._size(each) for each in factors)
+        return " * ".join(str(factor) if isinstance(factor, int) else self._size(factor) for factor in factors)
 
 
 def write_test(name: str, driver: str, sizes: Mapping[str, Sequence[int]]) -> str:
@@ -279,4 +279,4 @@ def _wrap(start: str, text: str, end: str = "") -> list[str]:
         else:
             current += character
     arguments.append(current.strip())
-    return [f"{start}{text[: opened + 1]}", *(f"{INDENT}{each}," for each in arguments if each), f"){end}"]
+    return [f"{start}{text[: opened + 1]}", *(f"{INDENT}{argument}," for argument in arguments if argument), f"){end}"]

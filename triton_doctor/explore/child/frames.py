@@ -225,11 +225,11 @@ def _bind(call: ast.Call, names: list[str], name: str) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
-    for index, each in enumerate(call.args[: len(names)]):
-        if isinstance(each, ast.Starred):
+    for index, argument in enumerate(call.args[: len(names)]):
+        if isinstance(argument, ast.Starred):
             return None
         if names[index] == name:
-            return each
+            return argument
     return None
 
 

@@ -39,7 +39,7 @@ class Notes:
 
     def __init__(self, notes: Iterable[FunctionNotes], root: str) -> None:
         self._root = f"{os.path.realpath(root)}{os.sep}"
-        self._by_place = {(each.path, each.line): each.parameters for each in notes}
+        self._by_place = {(note.path, note.line): note.parameters for note in notes}
         self._inside: dict[str, bool] = {}
 
     def is_inside(self, path: str) -> bool:
@@ -171,7 +171,7 @@ class Guesser:
             return Spec(kind="enum", cls=name_class(cls), value=next(iter(cls)).name)
         if kind == "str":
             literals = typing.get_args(_not_none(hint)) if typing.get_origin(_not_none(hint)) is typing.Literal else ()
-            choices = [each for each in (*literals, *notes.choices) if isinstance(each, str)]
+            choices = [literal for literal in (*literals, *notes.choices) if isinstance(literal, str)]
             return Spec(kind="str", value=choices[0] if choices else "silu")
         if kind == "bool":
             return Spec(kind="bool", value=False)
@@ -223,7 +223,7 @@ class Guesser:
             if symbol.lower() == name.lower():
                 return Spec(kind="int", axes=(symbol,))
         usual = None if path.startswith(CONSTRUCTOR) and name == "dim" else naming.usual_integer(name)
-        choices = [int(each) for each in notes.choices if each.lstrip("-").isdecimal()]
+        choices = [int(choice) for choice in notes.choices if choice.lstrip("-").isdecimal()]
         if choices and usual is None:
             usual = choices[0]
         if usual is not None and usual < 2:
@@ -302,8 +302,8 @@ def hints_of(function: Any) -> dict[str, Any]:
 def _not_none(hint: Any) -> Any:
     """Return `X` of `X | None`, the first of several."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        others = [each for each in typing.get_args(hint) if each is not type(None)]
-        tensors = [each for each in others if _kind_of_hint(each) == "tensor"]
+        others = [argument for argument in typing.get_args(hint) if argument is not type(None)]
+        tensors = [other for other in others if _kind_of_hint(other) == "tensor"]
         return (tensors or others or [hint])[0]
     return hint
 

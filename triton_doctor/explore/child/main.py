@@ -136,11 +136,11 @@ class _Drive:
         """Return what is known."""
         recording = merge_observations(self._observations, self._header)
         kernels = {event.kernel: None for event in recording.events if isinstance(event, CompileEvent | AutotuneEvent)}
-        lines = (write_line(each) for each in (recording.headers[0], *recording.events))
+        lines = (write_line(event) for event in (recording.headers[0], *recording.events))
         return EntryOutcome(
             entry=self._plan.entry.key,
             status=self._status(),
-            kernels=tuple((each.module, each.name, self._relative(each.path), each.line) for each in kernels),
+            kernels=tuple((kernel.module, kernel.name, self._relative(kernel.path), kernel.line) for kernel in kernels),
             calls=tuple(self._calls),
             recording=tuple(map(self._map_paths, lines)) if kernels else (),
             error=self._reached.error,

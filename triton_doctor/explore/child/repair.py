@@ -138,7 +138,7 @@ class Repair:
                 case ast.Subscript(value=ast.Attribute(value=subject, attr="shape"), slice=index):
                     self._need_axes(subject, [index], frame)
                 case ast.Call(func=ast.Attribute(value=subject, attr=method), args=args) if method in AXIS_METHODS:
-                    named = [each.value for each in node.keywords if each.arg == "dim"]
+                    named = [keyword.value for keyword in node.keywords if keyword.arg == "dim"]
                     self._need_axes(subject, [*args, *named], frame)
                 case ast.Subscript(value=subject, slice=ast.Tuple(elts=indices)):
                     value = frame.evaluate(subject)
@@ -235,7 +235,7 @@ class Repair:
             value = frame.evaluate(node.func.value)
             if node.func.attr not in ("view", "reshape", "unflatten", "expand") or not isinstance(value, torch.Tensor):
                 continue
-            wanted = [frame.evaluate(each) for each in node.args]
+            wanted = [frame.evaluate(argument) for argument in node.args]
             if len(wanted) == 1 and isinstance(wanted[0], tuple | list | torch.Size):
                 wanted = list(wanted[0])
             path = self.tracker.path_of(node.func.value, frame)

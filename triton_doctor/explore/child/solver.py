@@ -51,7 +51,7 @@ class Solver:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.solve(operand, not wanted, frame, depth + 1)
             case ast.BoolOp(op=operator, values=values):
-                failing = [each for each in values if truth_of(frame.evaluate(each)) is not wanted]
+                failing = [value for value in values if truth_of(frame.evaluate(value)) is not wanted]
                 if isinstance(operator, ast.And) is wanted and len(failing) > 1:
                     self._solve_together(failing, wanted, frame, depth)
                 for each in failing:
@@ -110,7 +110,7 @@ class Solver:
         if not isinstance(last.value, ast.Constant):
             self.solve(last.value, wanted, inner, depth + 1)
             return
-        tests = [each for each in statements if isinstance(each, ast.If)]
+        tests = [statement for statement in statements if isinstance(statement, ast.If)]
         for test in reversed(tests):
             self.solve(test.test, not _is_in_body(test, inner.line), inner, depth + 1)
         if not tests and inner.function is not None:
@@ -414,12 +414,12 @@ def shape_subject(node: ast.AST) -> ast.expr | None:
 
 def tests_around(frame: LiveFrame) -> list[tuple[ast.If, bool]]:
     """Return the tests that the line of `frame` is in, the innermost first, and whether it is in their body."""
-    tests = [each for each in frame.statements if isinstance(each, ast.If)]
+    tests = [statement for statement in frame.statements if isinstance(statement, ast.If)]
     return [(test, _is_in_body(test, frame.line)) for test in reversed(tests)]
 
 
 def _is_in_body(test: ast.If, line: int) -> bool:
-    return any(each.lineno <= line <= (each.end_lineno or each.lineno) for each in test.body)
+    return any(statement.lineno <= line <= (statement.end_lineno or statement.lineno) for statement in test.body)
 
 
 def truth_of(value: Any) -> bool | None:

@@ -58,7 +58,11 @@ def statements_at(path: str, line: int) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     body: list[ast.stmt] = parse_file(path).body
     while body:
-        inside = [each for each in body if _first_line(each) <= line <= (each.end_lineno or each.lineno)]
+        inside = [
+            statement
+            for statement in body
+            if _first_line(statement) <= line <= (statement.end_lineno or statement.lineno)
+        ]
         if not inside:
             return found
         found.append(inside[-1])
@@ -68,7 +72,7 @@ def statements_at(path: str, line: int) -> list[ast.stmt]:
 
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def blocks_of(statement: ast.AST) -> Iterator[list[ast.stmt]]:

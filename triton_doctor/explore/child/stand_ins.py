@@ -154,7 +154,7 @@ def may_fail(frame: FrameType) -> bool:
                 names = (
                     {"BaseException"}
                     if handler.type is None
-                    else {ast.unparse(each) for each in ast.walk(handler.type)}
+                    else {ast.unparse(node) for node in ast.walk(handler.type)}
                 )
                 if names & HANDLED:
                     return True

@@ -137,10 +137,10 @@ class State(msgspec.Struct, kw_only=True):
         """Let every place of `symbol` have `other` instead."""
         for path, spec in self.specs.items():
             if symbol in spec.axes:
-                axes = tuple(other if each == symbol else each for each in spec.axes)
+                axes = tuple(other if axis == symbol else axis for axis in spec.axes)
                 self.specs[path] = msgspec.structs.replace(spec, axes=axes)
         for product, factors in self.products.items():
-            self.products[product] = tuple(other if each == symbol else each for each in factors)
+            self.products[product] = tuple(other if factor == symbol else factor for factor in factors)
         self.ties = tuple(
             msgspec.structs.replace(tie, symbol=other) if tie.symbol == symbol else tie for tie in self.ties
         )

@@ -83,11 +83,11 @@ class Comparison:
     @property
     def new_variants(self) -> int:
         """How many variants only the run after has."""
-        return sum(len(one.variants.new) for one in self.kernels)
+        return sum(len(kernel.variants.new) for kernel in self.kernels)
 
     def sum(self, name: str) -> BeforeAfter:
         """`compiled`, `from_disk`, `rounds` or `waited_us` of all kernels."""
-        moved = [getattr(one, name) for one in self.kernels]
+        moved = [getattr(kernel, name) for kernel in self.kernels]
         return BeforeAfter(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
 
     @property
@@ -220,8 +220,8 @@ def _add(moved: Iterable[BeforeAfter]) -> BeforeAfter:
 
 def _versions(before: Account, after: Account) -> Iterable[tuple[str, str, str]]:
     sides = [
-        {name: version for one in run.processes for name, version in one.header.versions}
-        | {"target": ", ".join(sorted({one.header.target for one in run.processes if one.header.target}))}
+        {name: version for process in run.processes for name, version in process.header.versions}
+        | {"target": ", ".join(sorted({process.header.target for process in run.processes if process.header.target}))}
         for run in (before, after)
     ]
     for name in sorted(sides[0] | sides[1]):
@@ -231,5 +231,5 @@ def _versions(before: Account, after: Account) -> Iterable[tuple[str, str, str]]
 
 
 def _hidden(recordings: Iterable[Recording]) -> tuple[str, ...]:
-    found = (warning.message for one in recordings for warning in one.warnings if warning.kind in HIDING)
+    found = (warning.message for recording in recordings for warning in recording.warnings if warning.kind in HIDING)
     return tuple(dict.fromkeys(found))

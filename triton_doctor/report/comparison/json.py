@@ -28,10 +28,10 @@ def render_json(comparison: Comparison) -> str:
             "autotune_rounds": _both(comparison.sum("rounds")),
         },
         "versions": [{"name": name, "before": was, "after": now} for name, was, now in comparison.versions],
-        "kernels": [kernel_object(one) for one in comparison.kernels],
+        "kernels": [kernel_object(kernel) for kernel in comparison.kernels],
         "causes": [
-            {"code": one.code, "count": _both(one.count), "waited_ms": _milliseconds(one.waited_us)}
-            for one in comparison.causes
+            {"code": cause.code, "count": _both(cause.count), "waited_ms": _milliseconds(cause.waited_us)}
+            for cause in comparison.causes
         ],
         "unseen": {"before": list(comparison.hidden_before), "after": list(comparison.hidden_after)},
     }
@@ -51,7 +51,10 @@ def kernel_object(one: KernelComparison) -> dict[str, Any]:
         "new": [_key_object(key) for key in variants.new],
         "gone": [_key_object(key) for key in variants.gone],
         "changed": [{"before": _key_object(was), "after": _key_object(now)} for was, now in variants.changed],
-        "parameters": [{"name": one.name, "before": one.before, "after": one.after} for one in variants.parameters],
+        "parameters": [
+            {"name": parameter.name, "before": parameter.before, "after": parameter.after}
+            for parameter in variants.parameters
+        ],
         "compiled": _both(one.compiled),
         "from_disk": _both(one.from_disk),
         "autotune_rounds": _both(one.rounds),

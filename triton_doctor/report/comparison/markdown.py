@@ -32,10 +32,10 @@ def _blocks(comparison: Comparison) -> Iterator[str]:
         yield escape_markdown("; ".join(f"{name} {now}, was {was}" for name, was, now in comparison.versions))
     yield "\n".join(table_lines((("", "before", "after", "moved"), *describe_totals(comparison)), numbers=True))
     lines = []
-    for one in comparison.kernels:
-        if not one.is_same:
-            lines.append(f"- {escape_markdown(describe_kernel(one))}")
-            lines += [f"  - {escape_markdown(line)}" for line in describe_changes(one)]
+    for kernel in comparison.kernels:
+        if not kernel.is_same:
+            lines.append(f"- {escape_markdown(describe_kernel(kernel))}")
+            lines += [f"  - {escape_markdown(line)}" for line in describe_changes(kernel)]
     if lines:
         yield "### kernels, most time moved first"
         yield "\n".join(lines)

@@ -32,7 +32,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield f"{name} {now}, was {was}"
     yield ""
     yield from align([("", "before", "after", "moved"), *describe_totals(comparison)])
-    differing = [one for one in comparison.kernels if not one.is_same]
+    differing = [kernel for kernel in comparison.kernels if not kernel.is_same]
     if differing:
         yield from ("", "kernels, most time moved first")
         for one in differing:

@@ -38,16 +38,20 @@ def describe_totals(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 def describe_verdict(comparison: Comparison) -> str:
     """The first line: `46 variants before, 5 after: 3 new, 44 gone; 4 kernels as before`."""
-    variants = [one.variants for one in comparison.kernels]
-    was, now = sum(one.before for one in variants), sum(one.after for one in variants)
+    variants = [kernel.variants for kernel in comparison.kernels]
+    was, now = sum(variant.before for variant in variants), sum(variant.after for variant in variants)
     counts = (
-        (sum(len(one.new) for one in variants), "new", "new"),
-        (sum(len(one.gone) for one in variants), "gone", "gone"),
-        (sum(len(one.changed) for one in variants), "changed", "changed"),
-        (sum(len(one.parameters) for one in variants), "parameter of another kind", "parameters of another kind"),
+        (sum(len(variant.new) for variant in variants), "new", "new"),
+        (sum(len(variant.gone) for variant in variants), "gone", "gone"),
+        (sum(len(variant.changed) for variant in variants), "changed", "changed"),
+        (
+            sum(len(variant.parameters) for variant in variants),
+            "parameter of another kind",
+            "parameters of another kind",
+        ),
     )
     told = [f"{count:,} {word if count == 1 else words}" for count, word, words in counts if count]
-    same = sum(one.is_same for one in comparison.kernels)
+    same = sum(kernel.is_same for kernel in comparison.kernels)
     as_before = f"; {counted(same, 'kernel')} as before" if same else ""
     seen = "the same, as far as was seen" if comparison.hidden_before or comparison.hidden_after else "the same"
     return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(told) or seen}{as_before}"

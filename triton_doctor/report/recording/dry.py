@@ -68,7 +68,7 @@ def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
             if launch.module.path not in project.tests and launch.module.path not in project.demonstrations
             for kernel in launch.kernels
         }
-    ran = {(Path(one.kernel.path), one.kernel.name) for one in account.kernels}
+    ran = {(Path(kernel.kernel.path), kernel.kernel.name) for kernel in account.kernels}
     missed = sorted((path, line, name) for path, line, name in launched if (path, name) not in ran)
     for path, line, name in missed[:KERNELS_SHOWN]:
         yield f"`{name}` ({place(path.as_posix(), line, cwd)})"

@@ -91,8 +91,8 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),
         "files": [warning.message for warning in account.warnings if warning.kind == "files"],
-        "guesses": [] if account.dry is None else [question_object(*one) for one in account.dry.guesses],
-        "stops": [] if account.dry is None else [question_object(*one) for one in account.dry.stops],
+        "guesses": [] if account.dry is None else [question_object(*guess) for guess in account.dry.guesses],
+        "stops": [] if account.dry is None else [question_object(*stop) for stop in account.dry.stops],
     }
     return json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -73,12 +73,12 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
 
 
 def _time(account: Account) -> str:
-    parts = [name_parts(one.split) for one in account.processes]
+    parts = [name_parts(process.split) for process in account.processes]
     shown = [index for index in range(len(PARTS)) if any(row[index][1] for row in parts)]
     head = ("process", *(PARTS[index] for index in shown), "in all")
     rows = [
-        (name_process(one), *(seconds(row[index][1]) for index in shown), seconds(one.split.wall_us))
-        for one, row in zip(account.processes, parts, strict=True)
+        (name_process(process), *(seconds(row[index][1]) for index in shown), seconds(process.split.wall_us))
+        for process, row in zip(account.processes, parts, strict=True)
     ]
     return _table(head, rows)
 

@@ -59,7 +59,7 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
     """Who waited for whom in which step, and who was slower than the others."""
-    compiling = [one for one in steps if one.compiling is not None]
+    compiling = [step for step in steps if step.compiling is not None]
     for one in sorted(compiling, key=lambda one: (-one.waited_us, -one.compile_us, one.number))[:STEPS_SHOWN]:
         busy = f"compiled, loaded or tuned for {seconds(one.compile_us)}"
         if one.waits:
@@ -70,7 +70,7 @@ def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
             yield f"step {one.number}: rank {one.compiling} {busy}"
     if len(compiling) > STEPS_SHOWN:
         yield f"and {counted(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
-    slower = Counter(one.slowest for one in steps if one.slowest is not None)
+    slower = Counter(step.slowest for step in steps if step.slowest is not None)
     for rank, count in slower.most_common(1):
         if count >= OFTEN * len(steps) and count >= OFTEN * slower.total() * 3:
             yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {counted(len(steps), 'step')}"
@@ -108,14 +108,14 @@ def ranks_object(account: RanksAccount | None) -> dict[str, Any] | None:
         ],
         "steps": [
             {
-                "number": one.number,
-                "slowest_rank": one.slowest,
-                "duration_ms": one.duration_us / 1000,
-                "ahead_ms": one.ahead_us / 1000,
-                "compiling_rank": one.compiling,
-                "compile_ms": one.compile_us / 1000,
-                "waits": [{"rank": rank, "waited_ms": waited_us / 1000} for rank, waited_us in one.waits],
+                "number": step.number,
+                "slowest_rank": step.slowest,
+                "duration_ms": step.duration_us / 1000,
+                "ahead_ms": step.ahead_us / 1000,
+                "compiling_rank": step.compiling,
+                "compile_ms": step.compile_us / 1000,
+                "waits": [{"rank": rank, "waited_ms": waited_us / 1000} for rank, waited_us in step.waits],
             }
-            for one in account.steps
+            for step in account.steps
         ],
     }

@@ -111,7 +111,9 @@ def _fit(lines: Iterable[str], width: int | None) -> Iterator[str]:
 def _head(account: Account) -> Iterator[str]:
     yield f"triton-doctor: {describe_counts(account)}; {seconds(account.wall_us)} in all"
     if account.processes:
-        versions = {name: version for one in reversed(account.processes) for name, version in one.header.versions}
+        versions = {
+            name: version for process in reversed(account.processes) for name, version in process.header.versions
+        }
         yield ", ".join(f"{name} {version}" for name, version in sorted(versions.items(), reverse=True))
     for name, peak, whole, percent in account.program.gpus if account.program else ():
         yield f"{name}: {peak / 1024:.1f} of {whole / 1024:.1f} GiB in use at most, busy {percent:.0f}% of the time"

@@ -88,7 +88,7 @@ def describe_counts(account: Account) -> str:
     kernels = account.kernels
     if not kernels:
         return "no kernel compiled"
-    target = next((one.header.target for one in account.processes if one.header.compile_only), None)
+    target = next((process.header.target for process in account.processes if process.header.compile_only), None)
     how = "compiled and not run" if account.dry is None else "run dry"
     total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, {how}")
     launches = "" if counts_are_whole(account) else "at least "
@@ -245,7 +245,7 @@ def describe_interpreted(account: Account) -> Iterator[str]:
 
 def describe_captured(account: Account) -> Iterator[str]:
     """That kernels compiled, were tuned or were unloaded while a CUDA graph was captured, which can break the graph."""
-    captured = [one for one in account.kernels if one.capturing or one.unloaded]
+    captured = [kernel for kernel in account.kernels if kernel.capturing or kernel.unloaded]
     if captured:
         names = [f"`{one.kernel.name}`" for one in captured[:CAPTURED_SHOWN]]
         more = len(captured) - len(names)
@@ -271,7 +271,7 @@ def describe_interpreted_kernel(one: InterpretedKernel) -> str:
 def describe_settled(account: Account) -> str | None:
     """That the compiling was over early; None while it went on, or where it had much of the time of a process."""
     splits = [process.split for process in account.processes]
-    busy = any(one.compile_us + one.load_us + one.autotune_us > MOST_SHARE * one.wall_us for one in splits)
+    busy = any(split.compile_us + split.load_us + split.autotune_us > MOST_SHARE * split.wall_us for split in splits)
     if account.settled_us is None or account.dry is not None or busy:
         return None
     return f"nothing compiled after {seconds(account.settled_us)}: look elsewhere"

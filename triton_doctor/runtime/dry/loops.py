@@ -130,7 +130,10 @@ class ReadFunction:
         self._steps = list(dis.get_instructions(code))
         self._offsets = [step.offset for step in self._steps]
         handled: Any = dis.Bytecode(code)
-        self._handled = [(each.start, each.end, each.target) for each in handled.exception_entries]
+        self._handled = [
+            (exception_entry.start, exception_entry.end, exception_entry.target)
+            for exception_entry in handled.exception_entries
+        ]
         self._reads = [_names(step, "LOAD_") for step in self._steps]
         self._writes = [_names(step, "STORE_") for step in self._steps]
         self._next = [self._goes_on(n) for n in range(len(self._steps))]
@@ -161,7 +164,7 @@ class ReadFunction:
             n = ahead.pop()
             if n not in found:
                 found.add(n)
-                ahead += [each for each in edges[n] if each in within and (n, each) != without]
+                ahead += [edge for edge in edges[n] if edge in within and (n, edge) != without]
         return found
 
     def place(self, offset: int) -> int:
@@ -277,7 +280,7 @@ class ReadFunction:
                     values.append(getattr(values[-1], step.argval, None) if is_plain else None)
                 elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST"):
                     values.append(frame.f_locals.get(step.argval, frame.f_globals.get(step.argval)))
-            called = [each for each in values if callable(each)]
+            called = [value for value in values if callable(value)]
             owners = [each.__self__ for each in called if isinstance(each, types.BuiltinMethodType)]
             is_clock = any(owner is time or owner is datetime.datetime for owner in owners)
             is_endless = called[:1] in ([itertools.count], [itertools.cycle])

@@ -265,7 +265,7 @@ def find_questions_for_fakes(source: str) -> frozenset[int]:
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
-    return frozenset(test.lineno for test in tests for each in ast.walk(test) if _asks_for_fakes(each))
+    return frozenset(test.lineno for test in tests for node in ast.walk(test) if _asks_for_fakes(node))
 
 
 def _asks_for_fakes(node: ast.AST) -> bool:

@@ -65,7 +65,7 @@ def encode_constant(value: Any) -> Any:
 
 def _encode_fields(kind: type, fields: dict[str, Any]) -> Any:
     return {
-        "fields": [kind.__module__, kind.__qualname__, {name: encode_constant(each) for name, each in fields.items()}]
+        "fields": [kind.__module__, kind.__qualname__, {name: encode_constant(field) for name, field in fields.items()}]
     }
 
 
@@ -90,7 +90,7 @@ def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> 
         case {"list": list(items)}:
             return [decode_constant(each, find_kernel) for each in items]
         case {"fields": [str(module), str(qualified), dict(fields)]}:
-            made = {name: decode_constant(each, find_kernel) for name, each in fields.items()}
+            made = {name: decode_constant(field, find_kernel) for name, field in fields.items()}
             return _find_type(module, qualified)(**made)
         case {"enum": [str(module), str(qualified), str(member)]}:
             return _find_type(module, qualified)[member]

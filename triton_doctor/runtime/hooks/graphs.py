@@ -43,25 +43,27 @@ class GraphReader:
 
     def _graphs(self) -> Iterator[GraphEvent]:
         dynamo = sys.modules.get("torch._dynamo.utils")
-        for one in dynamo.get_compilation_metrics() if dynamo is not None else ():
-            started_us = one.start_time_us or int((one.start_time or 0) * 1_000_000)
-            place = (str(one.compile_id), started_us)
-            if place in self._read or started_us < self._since_us or not one.co_filename:
+        for compilation_metric in dynamo.get_compilation_metrics() if dynamo is not None else ():
+            started_us = compilation_metric.start_time_us or int((compilation_metric.start_time or 0) * 1_000_000)
+            place = (str(compilation_metric.compile_id), started_us)
+            if place in self._read or started_us < self._since_us or not compilation_metric.co_filename:
                 continue
             self._read.add(place)
-            duration_us = int(one.duration_us or (one.entire_frame_compile_time_s or 0) * 1_000_000)
+            duration_us = int(
+                compilation_metric.duration_us or (compilation_metric.entire_frame_compile_time_s or 0) * 1_000_000
+            )
             yield GraphEvent(
-                compile_id=str(one.compile_id),
-                function=str(one.co_name),
-                path=str(one.co_filename),
-                line=int(one.co_firstlineno or 0),
+                compile_id=str(compilation_metric.compile_id),
+                function=str(compilation_metric.co_name),
+                path=str(compilation_metric.co_filename),
+                line=int(compilation_metric.co_firstlineno or 0),
                 duration_us=duration_us,
                 at_ns=(started_us + duration_us) * 1000,
-                reason=_first_line(getattr(one, "recompile_reason", None)),
-                failure=_first_line(one.fail_reason),
+                reason=_first_line(getattr(compilation_metric, "recompile_reason", None)),
+                failure=_first_line(compilation_metric.fail_reason),
                 # Of the folder on this machine (torch 2.13 _inductor/codecache.py:1909).
-                cached=int(getattr(one, "inductor_fx_local_cache_hit_count", 0) or 0),
-                uncached=int(getattr(one, "inductor_fx_local_cache_miss_count", 0) or 0),
+                cached=int(getattr(compilation_metric, "inductor_fx_local_cache_hit_count", 0) or 0),
+                uncached=int(getattr(compilation_metric, "inductor_fx_local_cache_miss_count", 0) or 0),
             )
 
     def _choices(self) -> Iterator[ChoicesEvent]:

@@ -140,5 +140,5 @@ class _Interception:
 
 def are_ours(replacements: Iterable[Patch]) -> bool:
     """Whether the program has replaced none of them. Of several in one place the last hides the others."""
-    last = {each.place: each for each in replacements if not each.is_restored}
+    last = {replacement.place: replacement for replacement in replacements if not replacement.is_restored}
     return all(each.is_ours for each in last.values())

@@ -88,7 +88,7 @@ def _find_wait(state: ProcessState) -> ProcessState:
         variables = Path(f"/proc/{state.pid}/environ").read_bytes().split(b"\0")
     except (DoctorError, OSError):
         return state
-    found = [value for name, _, value in (one.partition(b"=") for one in variables) if name == HEARTBEAT]
+    found = [value for name, _, value in (variable.partition(b"=") for variable in variables) if name == HEARTBEAT]
     limit = float(found[0]) if found and found[0].isdigit() else None
     return replace(state, waits=waits, heartbeat_s=limit)
 

@@ -111,8 +111,13 @@ def _read_tunings(
     """Have the recorded rounds of tuning whose timings are kept on disk in memory, and return how many were read."""
     from triton.runtime.autotuner import Autotuner
 
-    every = [one for recording in recordings for one in recording.processes or (recording,)]
-    rounds = {(one.kernel, one.key): one for process in every for one in process.tunings if one.kernel in variants}
+    every = [process for recording in recordings for process in recording.processes or (recording,)]
+    rounds = {
+        (tuning.kernel, tuning.key): tuning
+        for process in every
+        for tuning in process.tunings
+        if tuning.kernel in variants
+    }
     # Not `isinstance`, which asks what stands in for other objects for its class.
     tuners = [one for one in gc.get_objects() if issubclass(type(one), Autotuner)] if rounds else []
     read = 0

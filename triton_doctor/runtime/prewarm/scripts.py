@@ -226,15 +226,15 @@ def _shell_reads(body: list[ast.stmt], chosen: set[int], path: str) -> set[str]:
 
 def _read_statement(node: ast.stmt, path: str) -> Statement:
     code = compile(ast.Module(body=[node], type_ignores=[]), path, "exec", dont_inherit=True)
-    stores = frozenset(each.argval for each in dis.get_instructions(code) if each.opname in STORES)
+    stores = frozenset(instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in STORES)
     return Statement(node=node, reads=frozenset(_read_code(code, LOADS)), binds=stores)
 
 
 def _read_code(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
     """The names in instructions of `operations`, in `code` and all that is defined in it."""
-    for each in dis.get_instructions(code):
-        if each.opname in operations:
-            yield each.argval
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in operations:
+            yield instruction.argval
     for constant in code.co_consts:
         if hasattr(constant, "co_code"):
             yield from _read_code(constant, operations)

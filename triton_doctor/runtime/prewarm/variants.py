@@ -120,7 +120,7 @@ def _retarget_attributes(key: CompileKey, target: str) -> Iterator[tuple[str, st
     """The classes of arguments on `target`. AMD's backend adds one for tensors below 2 GiB, as nearly all are."""
     classes = dict(key.attributes)
     for name, kind in key.signature:
-        kept = [each for each in classes.get(name, "").split() if each in ("=1", "%16")]
+        kept = [word for word in classes.get(name, "").split() if word in ("=1", "%16")]
         if target.startswith("hip") and kind.startswith("*"):
             kept.append(SMALL_TENSOR)
         if kept:

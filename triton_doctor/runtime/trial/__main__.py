@@ -46,7 +46,9 @@ def _try(trial: dict[str, Any], root: str) -> dict[str, Any]:
     described = {name: one for name, one in trial["arguments"].items() if name in known}
     for arguments in candidates(described, constexprs, _source(inner)):
         try:
-            compiled = kernel[(1, 1, 1)](**{name: make(one) for name, one in arguments.items()}, **trial["options"])
+            compiled = kernel[(1, 1, 1)](
+                **{name: make(argument) for name, argument in arguments.items()}, **trial["options"]
+            )
         except Exception as error:
             first = first or error
             continue

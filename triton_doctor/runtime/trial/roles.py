@@ -50,7 +50,7 @@ def read_roles(source: str, params: frozenset[str]) -> Roles:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             callee = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             if callee == "range":
-                in_places |= set().union(*(_all_names(one, made) for one in node.args))
+                in_places |= set().union(*(_all_names(argument, made) for argument in node.args))
             given = [*node.args[:1]] if callee == "to" else []
             given += [keyword.value for keyword in node.keywords if keyword.arg in ("dtype", "out_dtype")]
             types |= {one.id for one in given if isinstance(one, ast.Name) and one.id in params}

@@ -128,5 +128,6 @@ def _is_set(keyword: ast.keyword) -> bool:
 def hides_gpus(settings: tuple[EnvSetting, ...]) -> bool:
     """Return whether a file hides the GPUs from its own process, so that interpreter mode is intended."""
     return any(
-        one.variable == "CUDA_VISIBLE_DEVICES" and one.value in {"", "-1"} and not one.guarded for one in settings
+        setting.variable == "CUDA_VISIBLE_DEVICES" and setting.value in {"", "-1"} and not setting.guarded
+        for setting in settings
     )

@@ -170,8 +170,10 @@ def mark_explained(settings: Sequence[EnvSetting], text: str) -> tuple[EnvSettin
         return ()
     lines = text.split("\n")
     return tuple(
-        replace(one, is_explained=True) if _gives_reason(" ".join(_comments_at(lines, one.span.line))) else one
-        for one in settings
+        replace(setting, is_explained=True)
+        if _gives_reason(" ".join(_comments_at(lines, setting.span.line)))
+        else setting
+        for setting in settings
     )
 
 

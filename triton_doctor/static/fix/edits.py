@@ -118,7 +118,7 @@ class Editor:
             if isinstance(decorator.decorator, cst.Call) and _counts_positions(decorator.decorator):
                 raise CannotEditError("a list of the decorator counts its parameters")
         params = list(function.params.params)
-        groups.drop(function, [self._tree.bounds(one) for one in params], params.index(param), change)
+        groups.drop(function, [self._tree.bounds(parameter) for parameter in params], params.index(param), change)
 
     def _given(self, call: cst.Call, given: str) -> Edit:
         if not call.args:
@@ -138,9 +138,9 @@ class Editor:
             if not (named or by_position) or not isinstance(argument.value, cst.List | cst.Tuple):
                 continue
             elements = argument.value.elements
-            wanted = {at for at, one in enumerate(elements) if _is_item(one.value, change)}
+            wanted = {at for at, element in enumerate(elements) if _is_item(element.value, change)}
             if wanted:
-                bounds = [self._tree.bounds(one) for one in elements]
+                bounds = [self._tree.bounds(element) for element in elements]
                 for at in wanted:
                     groups.drop(argument.value, bounds, at, change)
                 if not change.keep:
@@ -229,7 +229,11 @@ def _is_item(value: cst.BaseExpression, change: DropListed) -> bool:
 
 def _counts_positions(call: cst.Call) -> bool:
     """Return whether a list among the arguments holds numbers, which are positions of parameters."""
-    lists = [one.value for one in call.args if one.keyword and one.keyword.value.startswith("do_not_specialize")]
+    lists = [
+        argument.value
+        for argument in call.args
+        if argument.keyword and argument.keyword.value.startswith("do_not_specialize")
+    ]
     return any(
         not isinstance(listed, cst.List | cst.Tuple)
         or any(not isinstance(item.value, cst.SimpleString) for item in listed.elements)

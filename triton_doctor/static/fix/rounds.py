@@ -64,10 +64,14 @@ def fix(
         cache=cache,
     )
     found = look(workspace.files, on_progress=on_progress)
-    others = {name_of(one) for one in found.findings} - {name_of(one) for one in narrow(found).findings}
+    others = {name_of(finding) for finding in found.findings} - {name_of(finding) for finding in narrow(found).findings}
     for _ in range(_MOST_ROUNDS):
         accepted = ("safe", "unsafe") if unsafe else ("safe",)
-        fixable = [one for one in found.findings if one.fixable in accepted and one.severity >= settings.fail_on]
+        fixable = [
+            finding
+            for finding in found.findings
+            if finding.fixable in accepted and finding.severity >= settings.fail_on
+        ]
         wanted = [one for one in fixable if name_of(one) not in without and name_of(one) not in others]
         if not wanted:
             break

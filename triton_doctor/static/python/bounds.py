@@ -119,7 +119,7 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
     elif op is ast.Eq and _is_computed(right):
         yield Bounded(*subject, right, is_equal=True)
     elif op is ast.In and isinstance(right, ast.Tuple | ast.List | ast.Set):
-        numbers = [_number(one) for one in right.elts]
+        numbers = [_number(element) for element in right.elts]
         known = tuple(number for number in numbers if number is not None)
         if known and len(known) == len(numbers):
             yield Bounded(*subject, None, known)

@@ -103,7 +103,7 @@ class FlagTests:
         """Record `name = value` inside `arms`."""
         if isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp):
             test = self.spell_out(value, arms)
-            names = frozenset(one.id for one in ast.walk(test) if isinstance(one, ast.Name))
+            names = frozenset(node.id for node in ast.walk(test) if isinstance(node, ast.Name))
             self._tests[name] = _HeldTest(test, arms, names)
 
     def forget(self, name: str) -> None:
@@ -128,7 +128,7 @@ class FlagTests:
                 loops = [arm.branch for arm in arms[outer:] if arm.loop] if within else []
                 return held.test if within and not any(self._assigns(loop, held.names) for loop in loops) else test
             case ast.BoolOp(op=op, values=values):
-                return ast.BoolOp(op, [self.spell_out(one, arms) for one in values])
+                return ast.BoolOp(op, [self.spell_out(value, arms) for value in values])
             case ast.UnaryOp(op=ast.Not() as op, operand=operand):
                 return ast.UnaryOp(op, self.spell_out(operand, arms))
             case _:

@@ -203,7 +203,7 @@ class _UseReader:
         reads.update(self._names.bound)
         read = {name: reads[name] for name in self._params if name in reads or name in skipped}
         outer = skipped.union(self._names.loaded) - self._params - self._bound
-        aranges = [one for one in self._aranges if self._bound.isdisjoint(names_in(one[0]))]
+        aranges = [arange for arange in self._aranges if self._bound.isdisjoint(names_in(arange[0]))]
         return BodyUses(
             needed=self._needed(),
             blocks_only=frozenset(name for name, times in self._block_reads.items() if times == read.get(name)),

@@ -111,7 +111,7 @@ def needs_more_than_a_number(part: ast.expr) -> bool:
     if any(isinstance(op, ast.In | ast.NotIn) for op in part.ops):
         return True
     return any(
-        isinstance(one, ast.Attribute | ast.Tuple | ast.List)
-        or (isinstance(one, ast.Constant) and isinstance(one.value, str))
-        for one in (part.left, *part.comparators)
+        isinstance(comparator, ast.Attribute | ast.Tuple | ast.List)
+        or (isinstance(comparator, ast.Constant) and isinstance(comparator.value, str))
+        for comparator in (part.left, *part.comparators)
     )

@@ -62,7 +62,7 @@ def is_kernel(node: Definition, decorators: tuple[Expr, ...], imports: Imports, 
     """
     if any(is_jit(decorator, imports) for decorator in decorators):
         return True
-    if not decorators or any(_is_foreign_jit(one, imports, path) for one in decorators):
+    if not decorators or any(_is_foreign_jit(decorator, imports, path) for decorator in decorators):
         return False
     args = node.args
     return any(_is_constexpr(arg.annotation, imports) for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs))

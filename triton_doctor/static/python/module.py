@@ -147,7 +147,11 @@ class Kernel:
     def may_set(self, param: str) -> bool:
         """Return whether tuning or a heuristic may set the parameter."""
         configured = self.autotune.sets if self.autotune is not None else frozenset[str]()
-        return configured is None or param in configured or any(one.param in (param, "*") for one in self.heuristics)
+        return (
+            configured is None
+            or param in configured
+            or any(heuristic.param in (param, "*") for heuristic in self.heuristics)
+        )
 
     @property
     def has_own_decorators(self) -> bool:

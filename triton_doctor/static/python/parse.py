@@ -165,9 +165,9 @@ class _ModuleReader:
             bases=tuple(_without_arguments(lower_alone(base)) for base in node.bases),
             fields={name: bindings[-1] for name, bindings in body.contents().bindings.items()},
             declared=tuple(
-                one.target.id
-                for one in node.body
-                if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+                statement.target.id
+                for statement in node.body
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
             ),
         )
         self._nested(body.nested, prefix=f"{qualname}.", class_name=qualname, parent=parent, wrapped={})

@@ -53,7 +53,7 @@ def statement_lines(text: str) -> Sequence[tuple[int, int]]:
 def lines_of(statement: ast.stmt) -> tuple[int, int]:
     """Return the first and last line of a statement, including its decorators."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    first = min([statement.lineno, *(one.lineno for one in decorators)]) if decorators else statement.lineno
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)]) if decorators else statement.lineno
     return first, statement.end_lineno or statement.lineno
 
 

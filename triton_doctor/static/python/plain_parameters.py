@@ -288,7 +288,7 @@ class _PlainUses:
         )
         if base is not None and callee != "to":
             self._refuse(base)  # a constexpr has the method `to`, with the result that it has at run time
-        given: dict[int | str | None, ast.expr] = {one.arg: one.value for one in node.keywords}
+        given: dict[int | str | None, ast.expr] = {keyword.arg: keyword.value for keyword in node.keywords}
         given.update(enumerate(node.args))
         values: dict[int | str | None, _BodyValue] = {}
         for position, argument in given.items():
@@ -298,15 +298,15 @@ class _PlainUses:
             else:
                 values[position] = self._of(argument)
         is_of_triton = is_of_language(func)
-        if len(node.args) == len(given) == 2 and (callee in ("min", "max") if base is None else is_of_triton):
-            one, other = values[0], values[1]
+        if len(node.args) == len(given) == len(values) == 2 and (callee in ("min", "max") if base is None else is_of_triton):
+            first, other = values[0], values[1]
             if callee == "cdiv":
-                added = self._operation(one, ast.Add(), self._operation(other, ast.Sub(), _NUMBER))
+                added = self._operation(first, ast.Add(), self._operation(other, ast.Sub(), _NUMBER))
                 return self._operation(added, ast.FloorDiv(), other)
             if callee in ("min", "max", "minimum", "maximum"):
                 # Python chooses of two constexprs by itself; `tl.minimum` makes tensors of them.
-                return self._operation(one, ast.BitAnd() if base is None else ast.Sub(), other)
-        if callee == "where" and is_of_triton and len(node.args) == len(given) == 3:
+                return self._operation(first, ast.BitAnd() if base is None else ast.Sub(), other)
+        if callee == "where" and is_of_triton and len(node.args) == len(given) == len(values) == 3:
             self._refuse(values[0])
             return self._operation(values[1], ast.Sub(), values[2])._replace(folds=False, roots=frozenset())
         for position, value in values.items():

@@ -69,7 +69,7 @@ def _gathered(every: Iterable[ast.AST]) -> tuple[list[tuple[set[str], set[str]]]
             flows.append((_names(part.target), _names(part.value)))  # type: ignore[attr-defined]
         elif kind is ast.For:
             flows.append((_names(part.target), _names(_beginning(part))))  # type: ignore[attr-defined, arg-type]
-    telling += (one for one in comparisons if id(one) not in tests)
+    telling += (comparison for comparison in comparisons if id(comparison) not in tests)
     return flows, set(names_in_all(telling))
 
 

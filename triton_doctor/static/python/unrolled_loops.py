@@ -108,7 +108,7 @@ def _needs(part: ast.AST, known: frozenset[str], ranges: set[int]) -> bool:
         case ast.Call() if id(part) not in ranges:
             return _call_needs(part, known)
         case ast.If(test, body, orelse):
-            return _mentions(test, known) and not all(isinstance(one, ast.Expr) for one in (*body, *orelse))
+            return _mentions(test, known) and not all(isinstance(statement, ast.Expr) for statement in (*body, *orelse))
         case ast.AnnAssign(value=ast.expr() as value):
             return _mentions(value, known)
         case ast.Subscript(value, index):
@@ -149,15 +149,21 @@ def _carried(node: Definition, loop: ast.For) -> Sequence[str]:
     bound = dict.fromkeys(part.id for part in body if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
     every = list(chain.from_iterable(map(parts, node.body)))
     outside = {part.id for part in every if isinstance(part, ast.Name) and id(part) not in inside}
-    outside |= {one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    outside |= {posonlyarg.arg for posonlyarg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
     return [one for one in bound if one in outside and one not in targets and not _keeps_its_type(one, body)]
 
 
 def _keeps_its_type(name: str, body: Sequence[ast.AST]) -> bool:
     """Return whether the loop only moves the block pointer `name`, or adds products to it."""
-    stores = sum(isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id == name for one in body)
+    stores = sum(
+        isinstance(statement, ast.Name) and isinstance(statement.ctx, ast.Store) and statement.id == name
+        for statement in body
+    )
     return stores == sum(
-        isinstance(one, ast.Assign) and names_in_all(one.targets) == [name] and _renews(one.value, name) for one in body
+        isinstance(statement, ast.Assign)
+        and names_in_all(statement.targets) == [name]
+        and _renews(statement.value, name)
+        for statement in body
     )
 
 

@@ -77,15 +77,15 @@ def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumbe
             continue
         argument = spelled_out(launch, kernel).get(name)
         if argument is not None:
-            for one in find_literals(project, launch, argument.value):
-                if type(one.value) is int:
-                    yield _GivenNumber(name, one.value, launch.module.path, argument.span, launch.launch.span)
+            for literal in find_literals(project, launch, argument.value):
+                if type(literal.value) is int:
+                    yield _GivenNumber(name, literal.value, launch.module.path, argument.span, launch.launch.span)
         elif (
             param.default is not None and not hides_arguments(launch) and not kernel.heuristics and not kernel.autotune
         ):
-            for one in find_module_literals(project, kernel.path, param.default, param.span.line):
-                if type(one.value) is int:
-                    yield _GivenNumber(name, one.value, kernel.path, param.span, None)
+            for module_literal in find_module_literals(project, kernel.path, param.default, param.span.line):
+                if type(module_literal.value) is int:
+                    yield _GivenNumber(name, module_literal.value, kernel.path, param.span, None)
     for config in find_configs(project, kernel):
         for one in config.parameters.get(name, ()):
             if kernel.autotune is not None and type(one.value) is int:

@@ -80,7 +80,7 @@ def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSourc
 
 def _advice(project: Project, parameter: Parameter) -> str:
     name = parameter.param.name
-    together = [f"`{name}`", *(f"`{one}`" for one in spare_keys(project, parameter))]
+    together = [f"`{name}`", *(f"`{spare_key}`" for spare_key in spare_keys(project, parameter))]
     which = "it" if len(together) == 1 else "them"
     return (
         f"take {join_words(together)} out of the key; where the best config depends on {which}, add a parameter for "

@@ -26,9 +26,9 @@ def read_compiles(module: Module, _: str) -> bool:
     """Return whether `module` calls `torch.compile` or decorates with it."""
     used = [site.call.func for function in module.functions.values() for site in function.calls]
     used += [
-        one.func if isinstance(one, Call) else one
+        decorator.func if isinstance(decorator, Call) else decorator
         for function in module.functions.values()
-        for one in function.decorators
+        for decorator in function.decorators
     ]
     return any(_names_compile(module, dotted(one) or "") for one in used)
 
@@ -44,7 +44,7 @@ def _names_compile(module: Module, name: str) -> bool:
 
 def check(project: Project) -> Iterator[Finding]:
     """Yield an info for each kernel that a program launches beside torch.compile; a scan sums them up."""
-    own = [one for file in project.environment for one in file.settings if one.variable == VARIABLE]
+    own = [setting for file in project.environment for setting in file.settings if setting.variable == VARIABLE]
     # What a function sets to a folder that no file states, Inductor's for example, is not where the program starts.
     if any(one.function is None or one.value for one in own):
         return

@@ -86,7 +86,7 @@ def _skips(project: Project, kernel: Kernel, flag: str | None, value: bool) -> b
     """
     if flag is None:
         return True
-    param = next(one for one in kernel.params if one.name == flag)
+    param = next(parameter for parameter in kernel.params if parameter.name == flag)
     launches = launches_of(project).get(kernel.key, ())
     given = [spelled_out(launch, kernel).get(flag) for launch in launches if not hides_arguments(launch)]
     values = [param.default if one is None else one.value for one in given]

@@ -76,7 +76,11 @@ def _constexpr(project: Project, kernel: Kernel, option: str, name: str) -> Find
 
 def _changes(project: Project, kernel: Kernel, name: str) -> bool:
     """Return whether launches in programs give the parameter `name` another value on each call."""
-    worst = next(one.worst for one in parameters(project) if one.kernel.key == kernel.key and one.param.name == name)
+    worst = next(
+        parameter.worst
+        for parameter in parameters(project)
+        if parameter.kernel.key == kernel.key and parameter.param.name == name
+    )
     return worst is not None and worst.kind is Variability.PER_CALL and not worst.idle_reason
 
 

@@ -111,7 +111,7 @@ def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -
     """
     if worst.kind is not Variability.PER_CALL:
         return None
-    varying = (one for one in parameter.sources if one.kind is Variability.PER_CALL)
+    varying = (source for source in parameter.sources if source.kind is Variability.PER_CALL)
     ranging = [find_range_end(project, parameter, one) for one in varying]
     return ranging[0] if all(ranging) else None
 

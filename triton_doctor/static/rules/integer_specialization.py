@@ -54,7 +54,7 @@ class _Candidate(NamedTuple):
 def check(project: Project) -> Iterator[Finding]:
     """Yield a finding for each kernel, at the launch with the most variants: with two counts, or one from the data."""
     interpreter = interpreter_of(project)
-    unbounded = {one.kernel.key for one in parameters(project) if _compiles_for_each_value(one)}
+    unbounded = {parameter.kernel.key for parameter in parameters(project) if _compiles_for_each_value(parameter)}
     for kernel in project.kernels():
         if kernel.key in unbounded:
             continue  # three classes for each of many variants are a minor cost
@@ -145,7 +145,8 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
             return False
         case BinaryOp("*", operands):
             return not any(
-                isinstance(one, Const) and type(one.value) is int and one.value % 16 == 0 for one in operands
+                isinstance(operand, Const) and type(operand.value) is int and operand.value % 16 == 0
+                for operand in operands
             )
         case _:
             return True

@@ -81,7 +81,7 @@ def _configs(project: Project, kernel: Kernel, param: Param) -> Iterator[Finding
         values = config.parameters.get(param.name)
         if values is None or param.name in config.options:
             continue
-        if not values or not all(is_default(param.name, one.value) for one in values):
+        if not values or not all(is_default(param.name, value.value) for value in values):
             yield Finding(
                 path=kernel.path,
                 span=tuned.span,

@@ -77,7 +77,7 @@ def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:
     """Return whether something before the region may have launched the kernel already."""
     if launching.may_have_launched(stretch.module, stretch.function, stretch.begin):
         return True
-    if any(launching.may_have_launched(*one[:2], one.site.order) for one in _callers_for_main(stretch)):
+    if any(launching.may_have_launched(*caller[:2], caller.site.order) for caller in _callers_for_main(stretch)):
         return True
     earlier = [site.call for site in stretch.function.calls if site.order < stretch.begin]
     given = [argument for call in earlier for argument in (*call.args, *(value for _, value in call.keywords))]

@@ -102,7 +102,9 @@ class FileContents(Mapping[str, bytes]):
             if path not in self._digests:
                 self._digests[path] = content_digest(text)
         latest = self._began_ns - _MARGIN_NS
-        return FileStamps(self._digests, {path: one for path, one in self._statuses.items() if max(one[1:3]) < latest})
+        return FileStamps(
+            self._digests, {path: statuse for path, statuse in self._statuses.items() if max(statuse[1:3]) < latest}
+        )
 
     def _late(self, path: str) -> bytes:
         """Read a file that was skipped at first.

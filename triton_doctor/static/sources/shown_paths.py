@@ -63,5 +63,5 @@ def _show_plan(plan: Plan, show: Callable[[str], str]) -> Plan:
         plan,
         changes=tuple(replace(change, path=show(change.path)) for change in plan.changes),
         kernel=plan.kernel._replace(path=show(plan.kernel.path)) if plan.kernel is not None else None,
-        launches=tuple(one._replace(path=show(one.path)) for one in plan.launches),
+        launches=tuple(launch._replace(path=show(launch.path)) for launch in plan.launches),
     )

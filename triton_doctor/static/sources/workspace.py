@@ -50,7 +50,7 @@ class Workspace:
         return (
             self.files
             if self.report_paths is None
-            else tuple(one for one in self.files if one.shown in self.report_paths)
+            else tuple(file for file in self.files if file.shown in self.report_paths)
         )
 
 

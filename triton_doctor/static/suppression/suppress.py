@@ -81,7 +81,11 @@ def suppress(
     met = met_by_path(findings)
     for path, found in directives.items():
         lines = met.get(path, Lines(()))
-        working = {(one.position, one.code) for one in silences[path] if lines.meet(one.code, one.first, one.last)}
+        working = {
+            (silence.position, silence.code)
+            for silence in silences[path]
+            if lines.meet(silence.code, silence.first, silence.last)
+        }
         for directive, message, advice, code in complaints(found, working, ran=ran, known=known):
             complaint = Finding(
                 path=path,

@@ -108,7 +108,7 @@ class Attribution:
                 if told is None or told.formula is None:
                     return False
                 given = dict(variant.integers).get(part.name) if part.kind == INTEGER else value
-                sizes = {one.name: size for one, size in zip(self._dimensions, point, strict=True)}
+                sizes = {dimension.name: size for dimension, size in zip(self._dimensions, point, strict=True)}
                 if told.formula.evaluate(sizes) != given:
                     return False
         return True
@@ -131,7 +131,7 @@ class Attribution:
         if formula is not None and all(
             formula.evaluate(samples.sizes(point)) in values for point, values in at.items()
         ):
-            follows = tuple(one.name for one in self._dimensions if one.name in formula.dimensions)
+            follows = tuple(dimension.name for dimension in self._dimensions if dimension.name in formula.dimensions)
             if part.kind == INTEGER:
                 return Explanation(follows=follows, formula=formula, growth=Growth.BOUNDED, count=None)
             growth, count = self._where_launched(kernel, formula)
@@ -201,14 +201,14 @@ class Attribution:
         """
         names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
         spans = {
-            one.name: range(one.first, one.last + 1) if one.is_range else one.sizes
-            for one in self._dimensions
-            if one.name in names
+            dimension.name: range(dimension.first, dimension.last + 1) if dimension.is_range else dimension.sizes
+            for dimension in self._dimensions
+            if dimension.name in names
         }
         if prod(map(len, spans.values())) > COUNTED_EXACTLY:
             return None
         points = (dict(zip(spans, point, strict=True)) for point in product(*spans.values()))
-        fixed = {one.name for one in self._dimensions if one.is_fixed}
+        fixed = {dimension.name for dimension in self._dimensions if dimension.is_fixed}
         own = sorted(fixed & formula.dimensions) if formula.dimensions - fixed else []
         values: defaultdict[tuple[int, ...], set[Value]] = defaultdict(set)
         for at in points:

@@ -60,7 +60,7 @@ class Dimension:
         """A size halfway between two; None where there is none."""
         if self.is_range:
             return (low + high) // 2 if high - low > 1 else None
-        inside = [each for each in self.sizes if low < each < high]
+        inside = [size for size in self.sizes if low < size < high]
         return inside[len(inside) // 2] if inside else None
 
     def draw(self, chance: random.Random) -> int:
@@ -139,7 +139,7 @@ def _dimension(name: str, given: object, *, is_fixed: bool) -> Dimension:
     if isinstance(given, range) and given.step == 1 and len(given) > 1:
         return _checked(Dimension(name=name, first=given[0], last=given[-1], is_fixed=is_fixed), given)
     sizes = (given,) if isinstance(given, int) else tuple(given) if isinstance(given, list | tuple | range) else ()
-    if not sizes or not all(type(each) is int for each in sizes):
+    if not sizes or not all(type(size) is int for size in sizes):
         raise DoctorError(f"`{name}` has no sizes: {given!r}", hint="give a range, or a list of ints")
     return _checked(Dimension(name=name, sizes=tuple(sorted(set(sizes))), is_fixed=is_fixed), given)
 
@@ -150,7 +150,7 @@ def _parse(name: str, text: str, *, is_fixed: bool) -> Dimension:
         return _dimension(name, _span(int(span[1]), int(span[2]), f"{name}={text}"), is_fixed=is_fixed)
     if re.fullmatch(r"\d+(,\d+)*", text) is None:
         raise DoctorError(f"cannot read the sizes of `{name}`: {text!r}", hint=WRITTEN)
-    return _dimension(name, [int(each) for each in text.split(",")], is_fixed=is_fixed)
+    return _dimension(name, [int(word) for word in text.split(",")], is_fixed=is_fixed)
 
 
 def _span(first: int, last: int, text: str) -> object:

@@ -113,7 +113,7 @@ def _rounded(
         inside = column.formula.dimensions
         for factor in plain:
             if not factor.formula.dimensions & inside:
-                values = tuple(one * other for one, other in zip(factor.values, column.values, strict=True))
+                values = tuple(value * other for value, other in zip(factor.values, column.values, strict=True))
                 yield Column(_product(factor.formula, column.formula), values)
     for column in rounded:
         if column.formula.operation == "cdiv":
@@ -141,7 +141,7 @@ def _last_step(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
 def _solve(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
     yield from _linear(source, target)
     yield from _divided(source, target)
-    step = gcd(*(one - other for one, other in zip(source.values, target, strict=True)))
+    step = gcd(*(value - other for value, other in zip(source.values, target, strict=True)))
     if step > max(target) and min(target) >= 0 and len(set(source.values)) > len(set(target)):
         yield Formula("mod", (source.formula, step))
 

@@ -17,7 +17,7 @@ def describe_sweep(sweep: Sweep) -> dict[str, object]:
     """Every key is always there; null where it does not apply."""
     return {
         "schema": SCHEMA,
-        "dimensions": [_dimension(one) for one in sweep.dimensions],
+        "dimensions": [_dimension(dimension) for dimension in sweep.dimensions],
         "points": len(sweep.points),
         "launches": sweep.launches,
         "seconds": round(sweep.took_s, 3),
@@ -47,7 +47,7 @@ def _dimension(one: Dimension) -> dict[str, object]:
 
 
 def _sizes(dimensions: Sequence[Dimension], point: Point) -> dict[str, int]:
-    return {one.name: size for one, size in zip(dimensions, point, strict=True)}
+    return {dimension.name: size for dimension, size in zip(dimensions, point, strict=True)}
 
 
 def _kernel(kernel: SweptKernel) -> dict[str, object]:

@@ -141,7 +141,7 @@ def find_deciding(samples: Samples) -> tuple[str, ...]:
 
 def judge_growth(samples: Samples, follows: Sequence[str]) -> Growth:
     """How a part grows for which there is no formula, by whether larger sizes still bring new values."""
-    positions = [number for number, one in enumerate(samples.dimensions) if one.name in follows]
+    positions = [number for number, dimension in enumerate(samples.dimensions) if dimension.name in follows]
     growths = {_growth_along(samples, position) for position in positions}
     for growth in (Growth.UNBOUNDED, Growth.UNKNOWN, Growth.LOG2):
         if growth in growths:
@@ -159,9 +159,9 @@ def _growth_along(samples: Samples, position: int) -> Growth:
     middle = len(sizes) // 2
     seen = set().union(*(by_size[each] for each in sizes[:middle]))
     new = 0
-    for each in sizes[middle:]:
-        new += bool(by_size[each] - seen)
-        seen |= by_size[each]
+    for size in sizes[middle:]:
+        new += bool(by_size[size] - seen)
+        seen |= by_size[size]
     if not new:
         return Growth.BOUNDED
     return Growth.UNBOUNDED if new >= NEW_IN_LARGER_HALF * (len(sizes) - middle) else Growth.UNKNOWN
@@ -232,7 +232,7 @@ def _limits(formula: Formula) -> Iterator[int]:
 def _allowed_points(samples: Samples) -> list[dict[str, int]]:
     """Points at which the function may be called: all sizes of a range as likely, and more of the small ones."""
     chance = random.Random(2)
-    spans = [one.sizes or range(one.first, one.last + 1) for one in samples.dimensions]
+    spans = [dimension.sizes or range(dimension.first, dimension.last + 1) for dimension in samples.dimensions]
     drawn = [tuple(chance.choice(span) for span in spans) for _ in range(DRAWS)]
     small = [tuple(chance.choice(span[:40]) for span in spans) for _ in range(DRAWS // 4)]
     return [samples.sizes(point) for point in (*drawn, *small)]

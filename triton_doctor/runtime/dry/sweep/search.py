@@ -60,7 +60,9 @@ def _points(dimensions: Sequence[Dimension]) -> Any:
     from hypothesis import strategies
 
     sizes = [
-        strategies.integers(one.first, one.last) if one.is_range else strategies.sampled_from(one.sizes)
-        for one in dimensions
+        strategies.integers(dimension.first, dimension.last)
+        if dimension.is_range
+        else strategies.sampled_from(dimension.sizes)
+        for dimension in dimensions
     ]
     return strategies.tuples(*sizes)

@@ -74,7 +74,9 @@ def _kernel(
         for variant in own:
             key = tuple((part, type(value), value) for part, value in variant.parts)
             variants.add(key)
-            models[tuple(size for one, size in zip(dimensions, point, strict=True) if one.is_fixed)].add(key)
+            models[tuple(size for dimension, size in zip(dimensions, point, strict=True) if dimension.is_fixed)].add(
+                key
+            )
             sites |= {} if variant.site is None else {variant.site: None}
             for part, value in variant.parts:
                 values[part][type(value), value] = value
@@ -82,7 +84,7 @@ def _kernel(
             if isinstance(event, AutotuneEvent) and event.kernel == name and event.key not in rounds:
                 rounds.add(event.key)
                 tried += len(event.timings_ms)
-    fixed = {one.name for one in dimensions if one.is_fixed}
+    fixed = {dimension.name for dimension in dimensions if dimension.is_fixed}
     moved = [
         Moved(kernel=name, part=part, values=in_order(values[part].values()), explanation=told, is_fixed=is_fixed)
         for owner, part in attribution.moving
@@ -156,7 +158,7 @@ def merge_observations(observations: Iterable[Observation], header: Header) -> R
 
 def write_recording(recording: Recording, path: Path) -> None:
     """Write `recording`, of one process, to a file. Raises DoctorError where that cannot be written."""
-    lines = [write_line(each) for each in (recording.headers[0], *recording.events)]
+    lines = [write_line(event) for event in (recording.headers[0], *recording.events)]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:

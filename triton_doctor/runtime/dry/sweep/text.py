@@ -40,7 +40,7 @@ def tell_stopped(sweep: Sweep) -> str:
 
 def tell_point(sweep: Sweep, point: Point) -> str:
     """`batch=3, length=7`."""
-    return ", ".join(f"{one.name}={size}" for one, size in zip(sweep.dimensions, point, strict=True))
+    return ", ".join(f"{dimension.name}={size}" for dimension, size in zip(sweep.dimensions, point, strict=True))
 
 
 def tell_bound(kernel: SweptKernel, at_most: int) -> str:
@@ -62,7 +62,7 @@ def tell_follows(moved: Moved) -> str:
 
 
 def _lines(sweep: Sweep) -> Iterator[str]:
-    swept = ", ".join(f"{one}{' (fixed)' if one.is_fixed else ''}" for one in sweep.dimensions)
+    swept = ", ".join(f"{dimension}{' (fixed)' if dimension.is_fixed else ''}" for dimension in sweep.dimensions)
     variants = sum(kernel.variants for kernel in sweep.kernels)
     yield f"swept {swept}"
     yield (

@@ -210,10 +210,14 @@ class _Order:
         guarded = setting.guarded or (bool(calls) and all(call.is_guarded for call in calls))
         line, function = setting.span.line, setting.function
         # The module's line at which a setting inside a function runs: the first call, or the end of the module.
-        at = line if function is None else min((one.line for one in calls if one.caller is None), default=float("inf"))
+        at = (
+            line
+            if function is None
+            else min((call.line for call in calls if call.caller is None), default=float("inf"))
+        )
         imports = [one.line for one in self._imports if _before(one, line, function, at)]
-        before = [one for one in self._kernels if _before(one, line, function, at)]
-        after = [one for one in self._kernels if one not in before]
+        before = [kernel for kernel in self._kernels if _before(kernel, line, function, at)]
+        after = [kernel for kernel in self._kernels if kernel not in before]
         order = RunOrder(
             triton_imported=min(imports, default=None),
             kernel_decorated=before[-1].line if before else None,

@@ -83,7 +83,7 @@ class FunctionCall(NamedTuple):
     @property
     def is_guarded(self) -> bool:
         """Return whether a condition decides over the call."""
-        return any(holds(one.test, self.names) is not one.outcome for one in self.conditions)
+        return any(holds(condition.test, self.names) is not condition.outcome for condition in self.conditions)
 
 
 class Setters:
@@ -314,7 +314,7 @@ class Setters:
     def _is_switched(self, variable: str) -> bool:
         """Return whether a condition decides over the current part; a test for `variable` alone does not count."""
         return self.is_asked_for or any(
-            holds(one.test, self.names, variable) is not one.outcome for one in self.conditions
+            holds(condition.test, self.names, variable) is not condition.outcome for condition in self.conditions
         )
 
     def _copies(self, expr: ast.expr) -> bool:

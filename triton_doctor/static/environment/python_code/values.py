@@ -193,7 +193,9 @@ def _called(call: ast.Call, names: Names, depth: int) -> tuple[PossibleText, ...
     match call:
         case ast.Call(_, [name, *rest], keywords) if full in READERS or full == "os.environ.setdefault":
             given = _environment_value(_one(name, names, depth).text)
-            default = rest[0] if rest else next((one.value for one in keywords if one.arg == "default"), None)
+            default = (
+                rest[0] if rest else next((keyword.value for keyword in keywords if keyword.arg == "default"), None)
+            )
             return (given,) if default is None or given.fleeting is not None else readings(default, names, depth)
         case ast.Call(ast.Name("str" | "int" | "bool" | "repr" | "Path" | "bytes" as function), [value], []):
             return tuple(_converted(reading, function, value) for reading in readings(value, names, depth))

@@ -85,10 +85,15 @@ def _read_instruction(stage: Stage, keyword: str, body: str, line: int, column: 
         case "RUN" | "CMD" | "ENTRYPOINT" | "HEALTHCHECK" | "SHELL":
             if keyword == "RUN":
                 stage.runs.append(Instruction(body, Span(line, 1, line, column + len(body.partition("\n")[0]))))
-            for one in _commands(body, line, column):
-                lasts = one.how == "a file of variables" or keyword != "RUN"
+            for command in _commands(body, line, column):
+                lasts = command.how == "a file of variables" or keyword != "RUN"
                 stage.settings.append(
-                    replace(one, build_only=not lasts, is_brief=False, how=f"{keyword} {one.how}" if lasts else keyword)
+                    replace(
+                        command,
+                        build_only=not lasts,
+                        is_brief=False,
+                        how=f"{keyword} {command.how}" if lasts else keyword,
+                    )
                 )
         case "VOLUME":
             stage.volumes += re.findall(r"[^\s\[\]\",]+", body)

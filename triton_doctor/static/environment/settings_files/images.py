@@ -92,7 +92,7 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     names = {one["name"] for one, _ in installed}
     folders = [value for name in CACHE_FOLDERS if (value := stages[-1].known.get(name))]
     has_kernels = any(
-        ".triton" in target or any(f"{target}/".startswith(f"{one}/") for one in folders)
+        ".triton" in target or any(f"{target}/".startswith(f"{folder}/") for folder in folders)
         for target in stages[-1].filled
     )
     return MissingCompiler(
@@ -114,7 +114,7 @@ def _installed(stages: Sequence[Stage]) -> list[tuple[re.Match[str], Instruction
             for command in _split(instruction.body):
                 installer = _PYTHON_INSTALLER.search(command)
                 if installer is not None and "/cpu" not in command and "+cpu" not in command:
-                    found += [(one, instruction) for one in _PACKAGE.finditer(installer["rest"])]
+                    found += [(found_text, instruction) for found_text in _PACKAGE.finditer(installer["rest"])]
     return found
 
 

@@ -45,10 +45,10 @@ def mark_shared(kind: str, settings: Iterable[EnvSetting], text: str) -> tuple[E
     mounts = dict(_network_mounts(text)) if kind == "yaml" else {}
     is_job = kind == "shell" and _RANKS.search(text) is not None
     return tuple(
-        replace(one, shared=_why(_written(one, lines), is_job=is_job, mounts=mounts))
-        if one.variable in CACHE_FOLDERS and one.fleeting is None
-        else one
-        for one in settings
+        replace(setting, shared=_why(_written(setting, lines), is_job=is_job, mounts=mounts))
+        if setting.variable in CACHE_FOLDERS and setting.fleeting is None
+        else setting
+        for setting in settings
     )
 
 

@@ -67,9 +67,9 @@ class HandedOn:
                 elif following is not None and following.text:
                     self._commands.nested(following, following.text)
             elif text == "env" and runs in {"set", "exec"}:
-                for one in args[position + 1 :]:
-                    if ASSIGNMENT.match(one.raw):
-                        self._commands.set_by(one, "env")
+                for argument in args[position + 1 :]:
+                    if ASSIGNMENT.match(argument.raw):
+                        self._commands.set_by(argument, "env")
                 return
             elif text in {"set", "config:set"} and name in {"conda", "mamba", "micromamba", "heroku", "fly", "flyctl"}:
                 for one in args[position + 1 :]:

@@ -100,10 +100,10 @@ def _is_current(
 
 def _analyze_file(analysis: Analysis, summaries: FileSummaries, path: str, launchers: tuple[str, ...]) -> FileResult:
     starting = [
-        one
+        launch
         for launcher in launchers
-        for one in summaries.launches(launcher)
-        if any(kernel.path == path for kernel in one.kernels)
+        for launch in summaries.launches(launcher)
+        if any(kernel.path == path for kernel in launch.kernels)
     ]
     variables = TrackedVariables(summaries.variables)
     has_programs = TrackedFlag(analysis.project.has_programs)

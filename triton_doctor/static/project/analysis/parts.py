@@ -107,10 +107,10 @@ def parts_about(
     for home, summary in sorted(summaries.by_path.items()):
         if any(matches(kernel, pattern) for kernel in summary.kernels):
             starting = [
-                one
+                launch
                 for launcher in launchers.get(home, ())
-                for one in summaries.launches(launcher)
-                if any(kernel.path == home for kernel in one.kernels)
+                for launch in summaries.launches(launcher)
+                if any(kernel.path == home for kernel in launch.kernels)
             ]
             yield project_part(replace(project, set_anywhere=summaries.variables), database, home, starting)
 
@@ -120,7 +120,7 @@ def with_all_launches(project: Project, summaries: FileSummaries) -> Project:
     return replace(
         project,
         scope=tuple(path for path, summary in summaries.by_path.items() if summary.kernels),
-        launches=tuple(one for path in summaries.by_path for one in summaries.launches(path) if one.kernels),
+        launches=tuple(launch for path in summaries.by_path for launch in summaries.launches(path) if launch.kernels),
         set_anywhere=summaries.variables,
     )
 

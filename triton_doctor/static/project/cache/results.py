@@ -77,11 +77,14 @@ def combine_results(files: Mapping[str, FileReport], report_paths: frozenset[str
     checked = {path: findings for path, findings in readings.items() if findings is not None}
     if len(checked) < len(readings):
         return None
-    own = [one for path, one in files.items() if report_paths is None or path in report_paths]
+    own = [file for path, file in files.items() if report_paths is None or path in report_paths]
     own_read = (
         findings.read | {path} for path, findings in checked.items() if report_paths is None or path in report_paths
     )
-    unreadable = [*(one.unreadable for one in files.values()), *(findings.unreadable for findings in checked.values())]
+    unreadable = [
+        *(file.unreadable for file in files.values()),
+        *(findings.unreadable for findings in checked.values()),
+    ]
     return Result(
         found=tuple(finding for path in sorted(checked) for finding in checked[path].found),
         undecided=tuple(

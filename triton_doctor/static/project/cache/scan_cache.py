@@ -175,7 +175,7 @@ def read_texts(scan_result: ScanResult, database: Database, before: ScanCache) -
         *scan_result.file_results.values(),
     )
     paths = (
-        frozenset(scan_result.summaries).union(*(one.dependencies.read_paths for one in results))
+        frozenset(scan_result.summaries).union(*(result.dependencies.read_paths for result in results))
         & database.python.keys()
     )
     known = {path for path in paths & before.texts.keys() if now.get(path) == then.get(path)}

@@ -224,7 +224,9 @@ def is_test_function(function: Function) -> bool:
     """Return whether pytest calls `function` (`def test_scan()`, a mark) or Triton times it."""
     if function.parent != "<module>" or function.class_name is not None:
         return False
-    marks = [dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators]
+    marks = [
+        dotted(decorator.func if isinstance(decorator, Call) else decorator) or "" for decorator in function.decorators
+    ]
     if function.name.startswith("test_") and (not function.params or any(map(_is_of_pytest, marks))):
         return True
     return any(mark.rpartition(".")[2] == "perf_report" for mark in marks)

@@ -42,9 +42,9 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
     is_package = module.path.endswith("__init__.py")
     top = module.top
     functions = tuple(
-        one.qualname
-        for one in module.functions.values()
-        if one is not top and not one.is_for_main and not is_test_function(one) and _uses(one, name)
+        function.qualname
+        for function in module.functions.values()
+        if function is not top and not function.is_for_main and not is_test_function(function) and _uses(function, name)
     )
     imported = module.imports.get(name)
     found = Mentions(
@@ -98,7 +98,9 @@ MENTIONS = declare_query("mentions", read_mentions, use_pattern)
 
 def _uses(function: Function, name: str) -> bool:
     """Return whether reachable code of `function` uses `name`, other than in a decorator that describes an operator."""
-    times = function.text.count(use_pattern(name)) - sum(describes(one, name) for one in function.decorators)
+    times = function.text.count(use_pattern(name)) - sum(
+        describes(decorator, name) for decorator in function.decorators
+    )
     return times > 0 and times > function.text.count_unreachable(use_pattern(name))
 
 
@@ -114,7 +116,7 @@ def is_alias(value: Expr, name: str) -> bool:
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
     """Yield the expressions of assignments and calls, except under a main guard and those that only alias `name`."""
     bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
-    values = (one.value for one in bindings if not is_alias(one.value, name))
+    values = (binding.value for binding in bindings if not is_alias(binding.value, name))
     calls = (site.call for site in function.calls if not _is_for_main(site.arms))
     return every_part(*values, *(call for call in calls if not only_registers(call, name)))
 

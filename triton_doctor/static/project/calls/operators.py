@@ -51,7 +51,11 @@ def operators(module: Module) -> Mapping[str, tuple[str, ...]]:
                     found.setdefault(function.name, []).append(operator)
     for site in top.calls if top.calls and any(map(top.holds, _SIGNS)) else ():
         operator = _operator_of(site.call.func if isinstance(site.call.func, Call) else site.call)
-        given = (one.id for one in _arguments(site.call) if isinstance(one, Name) and one.id in module.functions)
+        given = (
+            argument.id
+            for argument in _arguments(site.call)
+            if isinstance(argument, Name) and argument.id in module.functions
+        )
         registered = next(given, None) if operator is not None else None
         if registered is not None and operator is not None:
             found.setdefault(registered, []).append(operator)
@@ -88,7 +92,11 @@ def _operator_of(call: Call) -> str | None:
     last = final_name(call.func)
     if last in _DESCRIBING:
         return None
-    texts = [one.value for one in _arguments(call) if isinstance(one, Const) and isinstance(one.value, str)]
+    texts = [
+        argument.value
+        for argument in _arguments(call)
+        if isinstance(argument, Const) and isinstance(argument.value, str)
+    ]
     wanted = texts[0] if texts and (last == "impl" or "custom_op" in last or "::" in texts[0]) else ""
     match = _OPERATOR.fullmatch(wanted)
     return f"{match[1] or ''}::{match[2]}" if match else None

@@ -82,8 +82,10 @@ def is_taken_by_name(project: Project, kernel: Kernel, name: str) -> bool:
             return True
     strings = _StringSearch(project, name)
     return strings.decorators_look_up(kernel) or any(
-        isinstance(grid := one.launch.grid, Name) and not one.function.param(grid.id) and strings.grid_looks_up(one)
-        for one in launches(project, kernel)
+        isinstance(grid := launch.launch.grid, Name)
+        and not launch.function.param(grid.id)
+        and strings.grid_looks_up(launch)
+        for launch in launches(project, kernel)
     )
 
 
@@ -184,7 +186,9 @@ class _StringSearch:
                 if isinstance(found, Function):
                     return self._function_looks_up(found, steps)
                 own = _is_own(expr) and any(
-                    self._function_looks_up(one, steps) for one in module.functions.values() if one.name == member
+                    self._function_looks_up(function, steps)
+                    for function in module.functions.values()
+                    if function.name == member
                 )
                 return own or self._expr_looks_up(module, scopes, base, steps)
             case Lambda(_, body):
@@ -193,7 +197,7 @@ class _StringSearch:
                 inner = (func, *args, *(value for _, value in keywords))
                 return any(self._expr_looks_up(module, scopes, one, steps) for one in inner)
             case _:
-                return any(self._expr_looks_up(module, scopes, one, steps) for one in children(expr))
+                return any(self._expr_looks_up(module, scopes, child, steps) for child in children(expr))
 
     def _word_looks_up(self, module: Module, scopes: list[Function], word: str, steps: int) -> bool:
         key = (module.path, scopes[0].qualname if scopes else "", word)
@@ -204,10 +208,14 @@ class _StringSearch:
             if word in scope.bindings:
                 values = [binding.value for binding in scope.bindings[word]]
                 return any(self._expr_looks_up(module, scopes, value, steps - 1) for value in values)
-            nested = [one for one in module.functions.values() if (one.parent, one.name) == (scope.qualname, word)]
+            nested = [
+                function
+                for function in module.functions.values()
+                if (function.parent, function.name) == (scope.qualname, word)
+            ]
             if nested:
                 return any(self._function_looks_up(one, steps) for one in nested)
-        own = [one for one in module.functions.values() if word in (one.class_name, one.qualname)]
+        own = [function for function in module.functions.values() if word in (function.class_name, function.qualname)]
         if own:
             return any(self._function_looks_up(one, steps) for one in own)
         if word not in module.imports and not module.star_imports:

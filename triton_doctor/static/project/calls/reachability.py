@@ -149,7 +149,11 @@ class Reachability:
             if path == module.path or path in project.tests or path in project.demonstrations:
                 continue
             other = project.modules.get(path)
-            bound = (*other.imports.items(), *(("*", one) for one in other.star_imports)) if other is not None else ()
+            bound = (
+                (*other.imports.items(), *(("*", star_import) for star_import in other.star_imports))
+                if other is not None
+                else ()
+            )
             for local, one in bound:
                 named = stem == one.member or stem in one.module.split(".")
                 if other is not None and named and module.path in project.names.modules_imported(path, one):
@@ -166,7 +170,7 @@ def outermost(module: Module, function: Function) -> Function:
 def _aliases(module: Module, name: str) -> Iterator[str]:
     """Yield the other names of `name` at the top level: `scale = Scale.apply`."""
     for bindings in module.top.bindings.values():
-        yield from (one.name for one in bindings if is_alias(one.value, name))
+        yield from (binding.name for binding in bindings if is_alias(binding.value, name))
 
 
 def _re_exports(other: Module, imported: Import) -> bool:

@@ -78,9 +78,9 @@ class _StoredFunction:
     def calls(self) -> tuple[Caller, ...]:
         for function in self._showing:
             self._keep(function)
-        for one in self._module.classes.values() if self._showing else ():
-            for name, binding in one.fields.items():
-                self._add(f"{one.qualname}.self.{name}", binding.value)
+        for class_ in self._module.classes.values() if self._showing else ():
+            for name, binding in class_.fields.items():
+                self._add(f"{class_.qualname}.self.{name}", binding.value)
         found = [call for function in self._showing for call in self._run(function)]
         names = {key.rpartition(".")[2] for key in self._kept}
         for function in self._module.functions.values() if names else ():

@@ -54,7 +54,7 @@ def launches(project: Project, kernel: Kernel) -> tuple[LinkedLaunch, ...]:
 
 def launch_starts(project: Project, kernel: Kernel) -> tuple[LaunchStart, ...]:
     """Return where every resolved launch of the kernel starts."""
-    found = ((one.module.path, one.launch.span) for one in launches(project, kernel))
+    found = ((launch.module.path, launch.launch.span) for launch in launches(project, kernel))
     return tuple(LaunchStart(path, span.line, span.column) for path, span in found)
 
 

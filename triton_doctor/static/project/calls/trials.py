@@ -80,7 +80,7 @@ def tries_itself(module: Module, _: str = "") -> bool:
     if not any(map(top.holds, _MARKS)):
         return False
     sites = [(function, site) for function in module.functions.values() for site in _marked(function)]
-    return any(_compares(*one) for one in sites) and not _trains(module)
+    return any(_compares(*site) for site in sites) and not _trains(module)
 
 
 TRIES = declare_query("tries", tries_itself)

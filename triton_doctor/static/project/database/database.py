@@ -105,8 +105,8 @@ class Database:
         """The folders below the top one from which packages are installed: those with a `setup.py`, and `src`."""
         projects = {posixpath.dirname(path) for path in self.python if posixpath.basename(path) == "setup.py"} | {""}
         in_sources = [path for path in self.python if "src/" in path]
-        sources = (posixpath.join(one, "src") for one in projects)
-        found = (one for one in sources if any(path.startswith(f"{one}/") for path in in_sources))
+        sources = (posixpath.join(project, "src") for project in projects)
+        found = (source for source in sources if any(path.startswith(f"{source}/") for path in in_sources))
         return sorted({*found, *projects} - {""})
 
     @property

@@ -45,8 +45,8 @@ def _carriers(module: Module, names: set[str]) -> Iterator[str]:
     for local, imported in module.imports.items():
         if imported.member in names:
             yield local
-    for one in module.classes.values():
-        yield from (field for field, binding in one.fields.items() if _mentions(binding.value, names))
+    for class_ in module.classes.values():
+        yield from (field for field, binding in class_.fields.items() if _mentions(binding.value, names))
     words = [name.encode() for name in names]
     for function in module.functions.values():
         if any(map(function.holds, words)):

@@ -138,14 +138,14 @@ def bind(function: Function, call: Call) -> dict[str, Expr]:
 
 def needs_no_object(method: Function) -> bool:
     """Return whether `method` is a static or class method: `Scale.method(x)` passes all of its arguments."""
-    return any(final_name(one) in ("staticmethod", "classmethod") for one in method.decorators)
+    return any(final_name(decorator) in ("staticmethod", "classmethod") for decorator in method.decorators)
 
 
 def _implicit(function: Function, call: Call) -> int:
     """Return how many leading parameters `call` does not spell out: `self`, `cls`, or an autograd function's `ctx`."""
     if function.class_name is None:
         return 0
-    static = any(final_name(one) == "staticmethod" for one in function.decorators)
+    static = any(final_name(decorator) == "staticmethod" for decorator in function.decorators)
     if not static:
         return 1
     by_name = isinstance(call.func, Attr) and call.func.name == function.name  # as `Scale.forward(ctx, x)`

@@ -38,12 +38,18 @@ def _lacks_argument(launch: LinkedLaunch, kernel: Kernel) -> bool:
 
     False if a config, a heuristic, a wrapper or a star may provide it.
     """
-    if kernel.autotune is not None or any(one.param == "*" for one in kernel.heuristics) or hides_arguments(launch):
+    if (
+        kernel.autotune is not None
+        or any(heuristic.param == "*" for heuristic in kernel.heuristics)
+        or hides_arguments(launch)
+    ):
         return False
     if not kernel.has_own_decorators or not _names_itself(launch, kernel):
         return False
     positional = sum(argument.name is None for argument in launch.launch.arguments)
-    given = {argument.name for argument in launch.launch.arguments} | {one.param for one in kernel.heuristics}
+    given = {argument.name for argument in launch.launch.arguments} | {
+        heuristic.param for heuristic in kernel.heuristics
+    }
     return any(param.default is None and param.name not in given for param in kernel.params[positional:])
 
 
@@ -130,14 +136,18 @@ def is_expected_to_fail(project: Project, kernel: Kernel) -> bool:
 
 def expects_error_after(function: Function, binding: Binding) -> bool:
     """Return whether `function` expects a launch after `binding` to fail."""
-    points = [(one.order, one.arms) for one in function.launches] + [(one.order, one.arms) for one in function.calls]
+    points = [(launch.order, launch.arms) for launch in function.launches] + [
+        (call.order, call.arms) for call in function.calls
+    ]
     return any(_is_expected(function, arms) for order, arms in points if order > binding.order)
 
 
 def _is_expected(function: Function, arms: Sequence[BranchArm]) -> bool:
     if any(arm.expects_error for arm in arms):
         return True
-    names = (dotted(one.func if isinstance(one, Call) else one) or "" for one in function.decorators)
+    names = (
+        dotted(decorator.func if isinstance(decorator, Call) else decorator) or "" for decorator in function.decorators
+    )
     return any(name.rpartition(".")[2] in ("xfail", "expectedFailure") for name in names)
 
 

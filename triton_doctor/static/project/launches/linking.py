@@ -75,7 +75,11 @@ def _declared(names: Resolver, launch: Launch, point: _LinkPoint) -> Sequence[Ke
     owner = point.module.classes.get(point.function.class_name or "")
     held = (Attr(Name("self"), name) for name in (_held_names(names, owner, point.module) if owner else ()))
     for candidates in (table, [launch.kernel, *decorators], held):
-        items = [item for one in candidates for item in (one.items if isinstance(one, TupleExpr) else (one,))]
+        items = [
+            item
+            for candidate in candidates
+            for item in (candidate.items if isinstance(candidate, TupleExpr) else (candidate,))
+        ]
         found = _distinct(kernel for item in items for kernel in _follow(names, item, point, MOST_NAMES))
         fits = {kernel.key: len(given & {param.name for param in kernel.params}) for kernel in found}
         best = max(fits.values(), default=0)
@@ -88,7 +92,7 @@ def _held_names(names: Resolver, owner: Class, module: Module) -> Iterator[str]:
     """Yield the names that the class `owner`, its methods and its bases bind to anything."""
     home = names.home_of_class(owner)
     yield from owner.fields
-    yield from (one.function_name for one in home.kernels if one.qualname.rpartition(".")[0] == owner.qualname)
+    yield from (kernel.function_name for kernel in home.kernels if kernel.qualname.rpartition(".")[0] == owner.qualname)
     for function in home.functions.values():
         if function.class_name == owner.qualname:
             yield from (stored.name for stored in function.stored if stored.base in ("self", "cls"))

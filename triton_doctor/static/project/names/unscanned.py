@@ -164,7 +164,7 @@ def _top_of(project: Path) -> tuple[Path, bool]:
 
     Outside a repository this is the project itself. Of what lies beside it, only Python files are searched.
     """
-    repository = next((each for each in (project, *project.parents) if (each / ".git").exists()), None)
+    repository = next((parent for parent in (project, *project.parents) if (parent / ".git").exists()), None)
     if repository is not None and (repository == project or repository != Path.home()):
         return repository, True
     return project, False

@@ -195,7 +195,9 @@ def _is_result(base: Expr, point: ProgramPoint) -> bool:
     if not isinstance(base, Name):
         return isinstance(base, Call)
     found = reaching_definitions(point.frame.function, base.id, point.order, point.arms)
-    values = (one.value.value if isinstance(one.value, Unpacked) else one.value for one in found.bindings)
+    values = (
+        binding.value.value if isinstance(binding.value, Unpacked) else binding.value for binding in found.bindings
+    )
     return any(isinstance(value, Call) for value in values)
 
 

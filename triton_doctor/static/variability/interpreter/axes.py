@@ -106,7 +106,9 @@ def _join_checked_axes(
         return known
     for beside in interpreter.checks.of(function):
         other = beside.beside(symbol.root.name, position, symbol.root.rank)
-        param = next((one for one in function.params if other is not None and one.name == other.tensor), None)
+        param = next(
+            (parameter for parameter in function.params if other is not None and parameter.name == other.tensor), None
+        )
         if param is None or other is None or other.position is None:
             continue
         asker = ("shared", symbol.root.name, position)
@@ -121,7 +123,7 @@ def _join_checked_axes(
 
 def _is_taken_for_weight(known: AbstractNumber) -> bool:
     """Return whether only the name of the tensor makes its axis PER_MODEL."""
-    rows = {one.hint.name for one in known.hints}
+    rows = {hint.hint.name for hint in known.hints}
     return rows == {WEIGHT} and known.decide() is Variability.PER_MODEL
 
 
@@ -133,7 +135,10 @@ def checked_size(
     if function is None or symbol.held is not None or known.decide() is not Variability.UNKNOWN:
         return known
     for name, other in checked_sizes(function):
-        param = next((one for one in function.params if name == symbol.root.name and one.name == other.tensor), None)
+        param = next(
+            (parameter for parameter in function.params if name == symbol.root.name and parameter.name == other.tensor),
+            None,
+        )
         if param is not None and other.position is not None:
             found = _axis_of(interpreter, function, param, other.position, ("size", symbol.root.name), frame)
             if found is not None and found.decide() is not Variability.UNKNOWN:
@@ -195,10 +200,10 @@ def _is_clearer(own: AbstractNumber, asked: AbstractNumber) -> bool:
         or asked.one_for_some_caller
     ):
         return False
-    is_position = {one.hint.name for one in asked.hints} == {LAST_AXIS}
+    is_position = {hint.hint.name for hint in asked.hints} == {LAST_AXIS}
     return any(
-        one.hint.toward is Toward.DATA and (one.hint.in_words or (is_position and one.hint.name == UNPACKED))
-        for one in own.hints
+        hint.hint.toward is Toward.DATA and (hint.hint.in_words or (is_position and hint.hint.name == UNPACKED))
+        for hint in own.hints
     )
 
 
@@ -214,7 +219,7 @@ def _is_rest(own: AbstractNumber) -> bool:
 
 def _is_kept(asked: AbstractNumber) -> bool:
     """Return whether it is a size of a tensor that an object keeps."""
-    return any(one.hint.name == ATTRIBUTE for one in asked.hints)
+    return any(hint.hint.name == ATTRIBUTE for hint in asked.hints)
 
 
 def _rests_on_hints(asked: AbstractNumber) -> bool:

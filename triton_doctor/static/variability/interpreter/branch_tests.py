@@ -146,7 +146,7 @@ class BranchTests:
                 return decisive if decisive in answers else None if None in answers else not decisive
             case Name() | Const() | Conditional():
                 literals = self._literals.of(test, point)
-                return None if literals is None else _agreed(bool(one) for one in literals)
+                return None if literals is None else _agreed(bool(literal) for literal in literals)
             case _:
                 return None
 
@@ -175,7 +175,7 @@ class BranchTests:
                 )
             return is_none(self._interpreter, name, point)
         literals = self._literals.of(Name(name), point)
-        return None if literals is None else _agreed(one is None for one in literals)
+        return None if literals is None else _agreed(literal is None for literal in literals)
 
 
 @cached_in_scan()
@@ -188,7 +188,7 @@ def _is_readable(test: Expr, function: Function) -> bool:
     match test:
         case Name(name) | Compare(_, (Name(name), Const() | TupleExpr())):
             bindings = function.text.contents.bindings.get(name, ())
-            return all(isinstance(one.value, Const | Name | Compare | Conditional) for one in bindings)
+            return all(isinstance(binding.value, Const | Name | Compare | Conditional) for binding in bindings)
         case Compare("not", (operand,)):
             return _is_readable(operand, function)
         case Conditional(None, options):
@@ -222,7 +222,8 @@ def is_none(interpreter: Interpreter, name: str, point: ProgramPoint) -> bool | 
                 return test.is_none
     found = reaching_definitions(function, name, point.order, point.arms)
     answers = [
-        is_none_there(interpreter, one.value, ProgramPoint(point.frame, one.order, one.arms)) for one in found.bindings
+        is_none_there(interpreter, binding.value, ProgramPoint(point.frame, binding.order, binding.arms))
+        for binding in found.bindings
     ]
     if not found.certain:
         param = function.param(name)
@@ -240,7 +241,10 @@ def is_likely_given(interpreter: Interpreter, name: str, point: ProgramPoint) ->
         return not known
     frame = point.frame
     found = reaching_definitions(frame.function, name, point.order, point.arms)
-    if not all(_gives(interpreter, one.value, ProgramPoint(frame, one.order, one.arms)) for one in found.bindings):
+    if not all(
+        _gives(interpreter, binding.value, ProgramPoint(frame, binding.order, binding.arms))
+        for binding in found.bindings
+    ):
         return False
     param = frame.function.param(name)
     return found.certain or (param is not None and _is_likely_passed(interpreter, param, frame))
@@ -377,7 +381,7 @@ def _is_told_apart(param: HostParam, function: Function) -> bool:
     """Return whether the annotation of `param` excludes None, in a signature whose other annotations include it."""
     if param.default is not None or param.allows_none:
         return False
-    return any(one.annotation is not None and one.allows_none for one in function.params)
+    return any(parameter.annotation is not None and parameter.allows_none for parameter in function.params)
 
 
 def _by_default(param: HostParam) -> bool | None:

@@ -293,9 +293,9 @@ class CallerArguments:
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
                 numbers = [least_certain(numbers)]
             chosen = choice(numbers)
-            if query.kind != "value" and not all(one.literal == 1 for one in numbers):
+            if query.kind != "value" and not all(number.literal == 1 for number in numbers):
                 # `if x.dim() == 3: x = x.unsqueeze(0)`: this caller has one item, whatever others have.
-                chosen = hint_one(chosen, function) if any(one.literal == 1 for one in numbers) else chosen
+                chosen = hint_one(chosen, function) if any(number.literal == 1 for number in numbers) else chosen
             yield chosen.with_step(note)
 
 

@@ -205,7 +205,7 @@ def _operate(interpreter: Interpreter, op: str, operands: Sequence[Value], frame
         return with_contents(things[0] if found is None else found, op, operands)
     match op, operands:
         case "+", (TupleValue() | Shape() as left, TupleValue() | Shape() as right):
-            is_open = any(isinstance(one, TupleValue) and one.open for one in operands)
+            is_open = any(isinstance(operand, TupleValue) and operand.open for operand in operands)
             return TupleValue([*_items(interpreter, left, frame), *_items(interpreter, right, frame)], is_open=is_open)
         case "+", (TupleValue() | ListValue(), TupleValue() | ListValue()):
             return concatenate(interpreter, operands, frame)
@@ -221,7 +221,7 @@ def _is_passed_tensor(value: Value) -> bool:
         return False
     if is_used_as_tensor(value):
         return True
-    annotated = (one.annotation for one in value.origin.params if one.name == value.root.name)
+    annotated = (parameter.annotation for parameter in value.origin.params if parameter.name == value.root.name)
     return next(annotated, None) not in _NO_TENSORS and value.root.note is not None
 
 

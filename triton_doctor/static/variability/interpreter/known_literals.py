@@ -78,7 +78,10 @@ class KnownLiterals:
         if name not in contents.bindings and frame.arguments is not None and name in frame.arguments:
             return self._handed(frame.arguments[name], steps)
         found = reaching_definitions(function, name, point.order, point.arms)
-        every = [self.of(one.value, ProgramPoint(frame, one.order, one.arms), steps) for one in found.bindings]
+        every = [
+            self.of(binding.value, ProgramPoint(frame, binding.order, binding.arms), steps)
+            for binding in found.bindings
+        ]
         if None in every:
             return None
         if not found.certain:
@@ -171,20 +174,25 @@ class KnownLiterals:
 
 def passes_more(call: Call) -> bool:
     """Return whether `call` may pass more arguments than it names: `*args`, `**options`."""
-    return any(isinstance(one, Star) for one in call.args) or any(name is None for name, _ in call.keywords)
+    return any(isinstance(argument, Star) for argument in call.args) or any(name is None for name, _ in call.keywords)
 
 
 @cached_in_scan()
 def _set_by_functions(module: Module) -> frozenset[str]:
     """Return the names that functions of `module` declare global."""
-    found = (one.globals for one in module.functions.values() if one is not module.top and one.holds(b"global"))
+    found = (
+        function.globals
+        for function in module.functions.values()
+        if function is not module.top and function.holds(b"global")
+    )
     return frozenset().union(*found)
 
 
 def _default(param: HostParam, function: Function) -> Literals:
     """Return the default of `param`; None if a decorator of `function` may pass something else."""
     if not isinstance(param.default, Const) or any(
-        final_name(one.func if isinstance(one, Call) else one) not in _PASSING_ON for one in function.decorators
+        final_name(decorator.func if isinstance(decorator, Call) else decorator) not in _PASSING_ON
+        for decorator in function.decorators
     ):
         return None
     return frozenset((param.default.value,))

@@ -111,7 +111,7 @@ class Layouts:
     def _is_passed_contiguous(self, function: Function, name: str, frame: CallFrame) -> bool:
         interpreter = self._interpreter
         home = interpreter.project.names.home(function)
-        if any(self._makes_contiguous(home, full) for one in function.decorators if (full := dotted(one))):
+        if any(self._makes_contiguous(home, full) for decorator in function.decorators if (full := dotted(decorator))):
             return True
         count = 0
         for count, (value, inner) in enumerate(self._passed(function, name, frame), start=1):

@@ -401,7 +401,7 @@ def _row_count(interpreter: Interpreter, key: Expr, point: ProgramPoint) -> Abst
 
 def _count(keys: Sequence[Expr]) -> int:
     """Return the number of axes that `keys` consume."""
-    return sum(one != _NEW_AXIS for one in keys)
+    return sum(key != _NEW_AXIS for key in keys)
 
 
 class _Axes:

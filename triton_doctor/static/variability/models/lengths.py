@@ -135,7 +135,7 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, po
     """
     lower, upper, step = (_bound(interpreter, one, point) for one in key)
     numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
-    if all(one is None or type(one) is int for one in numbers) and 0 not in numbers[2:]:
+    if all(number is None or type(number) is int for number in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
         length = step_length(interpreter, key.lower, key.upper, point)

@@ -67,22 +67,22 @@ def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNum
     """Return the length that `count`, the sum or product, computes from `lengths`."""
     if len(lengths) == 1:
         return lengths[0]
-    known = [one.literal for one in lengths if isinstance(one.literal, int)]
+    known = [length.literal for length in lengths if isinstance(length.literal, int)]
     if len(known) == len(lengths):
         return whole_number(count(known))
-    most = [one.high for one in lengths if one.high is not None]
+    most = [length.high for length in lengths if length.high is not None]
     return join(lengths)._replace(literal=..., high=count(most) if len(most) == len(lengths) else None)
 
 
 def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:
     """Return the items of the lists, one after the other."""
-    tuples = [one for one in parts if isinstance(one, TupleValue)]
+    tuples = [part for part in parts if isinstance(part, TupleValue)]
     if len(tuples) == len(parts):
         items = [partial(one.at, position) for one in tuples for position in range(one.count)]
         return TupleValue(items, is_open=any(one.open for one in tuples))
-    parts = [one for one in parts if not isinstance(one, TupleValue) or one.count or one.open]
-    lengths = [interpreter.length(one, frame) for one in parts]
-    return ListValue(either([element(interpreter, one, frame) for one in parts]), counted(sum, lengths))
+    parts = [part for part in parts if not isinstance(part, TupleValue) or part.count or part.open]
+    lengths = [interpreter.length(part, frame) for part in parts]
+    return ListValue(either([element(interpreter, part, frame) for part in parts]), counted(sum, lengths))
 
 
 def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value | None:
@@ -168,7 +168,7 @@ def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> V
             return interpreter.numel(of, point.frame)
         case TupleValue(items, False):
             parts = [interpreter.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
-            return tensors.product([interpreter.as_number(one, point.frame) for one in parts])
+            return tensors.product([interpreter.as_number(part, point.frame) for part in parts])
         case ListValue(one, length):
             return join([interpreter.as_number(one, point.frame), length])._replace(size=None, literal=...)
         case _:
@@ -238,7 +238,9 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
         case "product", sources if not call.keywords:
             values = [interpreter.value(source, point) for source in sources]
             parts = [element(interpreter, value, point.frame) for value in values]
-            return ListValue(TupleValue(parts), counted(prod, [interpreter.length(one, point.frame) for one in values]))
+            return ListValue(
+                TupleValue(parts), counted(prod, [interpreter.length(value, point.frame) for value in values])
+            )
         case "broadcast_tensors", args:
             tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None

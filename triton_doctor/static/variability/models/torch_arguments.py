@@ -73,7 +73,7 @@ def _named_axis(interpreter: Interpreter, name: str, point: ProgramPoint, steps:
     if values and not found.certain:
         return None
     value = interpreter.value(
-        Name(name), point._replace(order=min([point.order, *(one.order for one in found.bindings)]))
+        Name(name), point._replace(order=min([point.order, *(binding.order for binding in found.bindings)]))
     )
     literal = value.literal if isinstance(value, AbstractNumber) else None
     if isinstance(value, SymbolicValue) and value.origin is not None:

@@ -79,11 +79,11 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
         return batched_alike(product, other) if name == "bmm" and product is not None else product
     if name in MAPPING:
         operands = (tensor_at(interpreter, arg, point) for arg in call.args)
-        return combined([value, *(one for one in operands if one is not None)])
+        return combined([value, *(operand for operand in operands if operand is not None)])
     match name:
         case "repeat" | "tile":
             times = sizes(interpreter, call.args, point)
-            numbers = [one for one in times or () if not isinstance(one, Shape)]
+            numbers = [time for time in times or () if not isinstance(time, Shape)]
             return views.repeated(value, numbers) if times is not None and len(numbers) == len(times) else None
         case "repeat_interleave":
             repeats = argument(call, 0, "repeats")
@@ -111,10 +111,10 @@ def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call,
 
 def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
     """Return the result of an itemwise function: the operands' axes, broadcast."""
-    known = [one for one in operands if tensors.rank(one) is not None]
+    known = [operand for operand in operands if tensors.rank(operand) is not None]
     # A parameter of the model is broadcast over the other operand, not the other way round.
-    others = [one for one in operands if tensors.rank(one) is None]
-    widest = next((one for one in others if not _is_weight(one)), (others or operands)[0])
+    others = [operand for operand in operands if tensors.rank(operand) is None]
+    widest = next((other for other in others if not _is_weight(other)), (others or operands)[0])
     if not known or len(operands) == 1:
         return widest
     count = max(tensors.rank(one) or 0 for one in known)
@@ -276,11 +276,11 @@ def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, poin
     amounts = sizes(interpreter, (given,), point) if given is not None else None
     if amounts is None or len(amounts) % 2:
         return None
-    numbers = [one for one in amounts if not isinstance(one, Shape)]
+    numbers = [amount for amount in amounts if not isinstance(amount, Shape)]
     result: AnyTensor | None = value
     for index in range(0, len(numbers), 2):
         at = -1 - index // 2
-        added = [one for one in numbers[index : index + 2] if one.literal != 0]
+        added = [number for number in numbers[index : index + 2] if number.literal != 0]
         if result is not None and added:
             length = apply_all("+", [interpreter.axis(result, at, point.frame), *added])
             result = views.with_axes(result, at, (length,), replaced=True)

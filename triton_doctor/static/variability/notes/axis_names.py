@@ -262,7 +262,7 @@ def _asked_for(function: Function) -> Iterator[tuple[str, int]]:
 
 def expressions(function: Function) -> Iterator[Expr]:
     """Yield all expressions of assignments, launches, calls and returns, each once."""
-    pending = [one.value for bindings in function.bindings.values() for one in bindings]
+    pending = [binding.value for bindings in function.bindings.values() for binding in bindings]
     for launch in function.launches:
         pending += [argument.value for argument in launch.arguments]
     pending += [site.call for site in function.calls]

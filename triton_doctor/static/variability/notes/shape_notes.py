@@ -192,7 +192,7 @@ def with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
 def _lines_that_rebind(function: Function) -> Mapping[str, int]:
     """Return the line on which each name first becomes something of another shape."""
     lines = {
-        name: [one.line for one in bindings if not keeps_shape(one.value, name)]
+        name: [binding.line for binding in bindings if not keeps_shape(binding.value, name)]
         for name, bindings in function.bindings.items()
     }
     return {name: min(found) for name, found in lines.items() if found}
@@ -319,7 +319,7 @@ def _agreed(function: Function, notes: Sequence[ShapeNote]) -> ShapeNote | None:
             continue
         if len(other.axes) != len(first.axes):
             return None
-        axes = (one if one == second else UNCLEAR for one, second in zip(first.axes, other.axes, strict=True))
+        axes = (axis if axis == second else UNCLEAR for axis, second in zip(first.axes, other.axes, strict=True))
         first = first._replace(axes=tuple(axes))
     return first
 

@@ -101,7 +101,7 @@ def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
         elif _ALTERNATIVE.search(text[end:]):
             if len(axes) != len(other):
                 return None
-            axes = tuple(one if one == second else UNCLEAR for one, second in zip(axes, other, strict=True))
+            axes = tuple(axis if axis == second else UNCLEAR for axis, second in zip(axes, other, strict=True))
         end = until
     if not any(axes):
         return None

@@ -51,9 +51,9 @@ def find_companions(project: Project, parameter: Parameter) -> tuple[Parameter, 
         if other.param.name in (parameter.param.name, *followed):
             continue
         # Most data reach the bound of a capped value, and share its variant.
-        sources = [one for one in other.sources if one.launch is own.launch and not one.number.is_capped]
+        sources = [source for source in other.sources if source.launch is own.launch and not source.number.is_capped]
         leads = parameter.param.name in followed_names(project, other)
-        if (leads and sources) or any(_change_together(interpreter_of(project), own, one) for one in sources):
+        if (leads and sources) or any(_change_together(interpreter_of(project), own, source) for source in sources):
             found.append(other)
     return tuple(found)
 
@@ -172,7 +172,7 @@ def _common(one: DimFactor, other: DimFactor) -> DimFactor | None:
 def _varies(axis: DimFactor, *sources: ParameterSource) -> bool:
     """Return whether the axis has a hint toward the data, or is all that one of the `sources` consists of."""
     alone = DimProduct((axis,))
-    return any(one.number.size == alone for one in sources) or of_size(alone).suggests_data
+    return any(source.number.size == alone for source in sources) or of_size(alone).suggests_data
 
 
 def _are_checked_equal(

@@ -84,8 +84,8 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
     def count(value: Value, frame: CallFrame) -> frozenset[int]:
         lists = value.options if isinstance(value, Union) else (value,)
         lengths = [interpreter_of(project).length(one, frame) for one in lists]
-        counts = {1 if one.high is not None and one.high <= 1 else one.literal for one in lengths}
-        known = frozenset(one for one in counts if isinstance(one, int))
+        counts = {1 if length.high is not None and length.high <= 1 else length.literal for length in lengths}
+        known = frozenset(count for count in counts if isinstance(count, int))
         return known if len(known) == len(counts) else frozenset()
 
     return _query_configs(project, kernel, count) or frozenset()
@@ -113,7 +113,7 @@ def _query_configs(project: Project, kernel: Kernel, query: Callable[[Value, Cal
     if module is None or function is None or kernel.autotune is None or kernel.autotune.configs is None:
         return None
     line, configs = kernel.autotune.span.line, kernel.autotune.configs
-    later = (one.order for bindings in function.bindings.values() for one in bindings if one.line > line)
+    later = (binding.order for bindings in function.bindings.values() for binding in bindings if binding.line > line)
     point = ProgramPoint(interpreter_of(project).frame(module, function), min(later, default=END), line=line)
     with suppress(RecursionError):
         return with_own_stack(lambda: query(interpreter_of(project).value(configs, point), point.frame))

@@ -58,11 +58,11 @@ def _constexprs(project: Project) -> Mapping[tuple[str, str, int], Sequence[Para
 def _followed(project: Project) -> Mapping[tuple[tuple[str, str, int], str], tuple[str, ...]]:
     found = {}
     for key, constexprs in _constexprs(project).items():
-        for position, one in enumerate(constexprs):
-            if one.worst is not None and one.worst.kind is Variability.PER_CALL:
-                names = _names(interpreter_of(project), one, constexprs, position)
+        for position, constexpr in enumerate(constexprs):
+            if constexpr.worst is not None and constexpr.worst.kind is Variability.PER_CALL:
+                names = _names(interpreter_of(project), constexpr, constexprs, position)
                 if names:
-                    found[key, one.param.name] = names
+                    found[key, constexpr.param.name] = names
     return found
 
 
@@ -100,11 +100,11 @@ def _by_size(own: ParameterSource, others: Sequence[_GivenParameter]) -> list[_G
     if size is None or not size.over:
         return None
     single = {
-        one.source.number.size.over[0]: one
-        for one in reversed(others)
-        if one.source.number.size is not None
-        and (len(one.source.number.size.over), one.source.number.size.under) == (1, ())
-        and (one.source.number.size != size or one.is_before)
+        other.source.number.size.over[0]: other
+        for other in reversed(others)
+        if other.source.number.size is not None
+        and (len(other.source.number.size.over), other.source.number.size.under) == (1, ())
+        and (other.source.number.size != size or other.is_before)
     }
     factors = (*axes_of(size.over), *size.under)
     return [single[factor] for factor in factors] if all(factor in single for factor in factors) else None
@@ -164,7 +164,9 @@ class _Expressions:
         """
         if isinstance(expr, Const):
             return None
-        found = next((one for one in self._others if one.source.expr == expr and (one.is_before or not is_whole)), None)
+        found = next(
+            (other for other in self._others if other.source.expr == expr and (other.is_before or not is_whole)), None
+        )
         return found if found is not None and self._means_the_same(expr, order, arms) else None
 
     def _means_the_same(self, expr: Expr, order: int, arms: tuple[BranchArm, ...]) -> bool:

@@ -180,18 +180,24 @@ class ExplainedKernel:
     def unbounded(self) -> tuple[str, ...]:
         """The constexprs that change with each call."""
         return tuple(
-            one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.PER_CALL
+            parameter.name
+            for parameter in self.parameters
+            if parameter.role == "constexpr" and parameter.kind is Variability.PER_CALL
         )
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """The constexprs whose values could not be followed."""
-        return tuple(one.name for one in self.parameters if one.role == "constexpr" and one.kind is Variability.UNKNOWN)
+        return tuple(
+            parameter.name
+            for parameter in self.parameters
+            if parameter.role == "constexpr" and parameter.kind is Variability.UNKNOWN
+        )
 
     @property
     def variants(self) -> int | None:
         """The maximal number of variants by all constexprs; None if one is unbounded or unknown."""
-        counts = [one.variants for one in self.parameters if one.role == "constexpr"]
+        counts = [parameter.variants for parameter in self.parameters if parameter.role == "constexpr"]
         known = [count for count in counts if count is not None]
         return prod(known) if len(known) == len(counts) else None
 
@@ -224,14 +230,14 @@ def find_undecided(project: Project) -> tuple[Undecided, ...]:
     """Return the constexprs that kernels of `project` read and that the launches do not decide."""
     return tuple(
         Undecided(
-            kernel=one.kernel.name,
-            kernel_location=Location(one.kernel.path, one.kernel.line),
-            parameter=one.param.name,
+            kernel=parameter.kernel.name,
+            kernel_location=Location(parameter.kernel.path, parameter.kernel.line),
+            parameter=parameter.param.name,
             location=Location(source.path, source.span.line),
             hints=hint_notes(source.number),
         )
-        for one in parameters(project)
-        if one.param.is_constexpr and one.use != "unread" and (source := one.undecided) is not None
+        for parameter in parameters(project)
+        if parameter.param.is_constexpr and parameter.use != "unread" and (source := parameter.undecided) is not None
     )
 
 
@@ -239,16 +245,16 @@ def show_kernel(kernel: ExplainedKernel, show: Callable[[str], str]) -> Explaine
     """Return `kernel` with `show` applied to each of its paths."""
     parameters = (
         replace(
-            one,
-            trail=tuple(replace(step, path=show(step.path)) for step in one.trail),
+            parameter,
+            trail=tuple(replace(step, path=show(step.path)) for step in parameter.trail),
             hints=tuple(
                 replace(hint, location=replace(hint.location, path=show(hint.location.path)))
                 if hint.location is not None
                 else hint
-                for hint in one.hints
+                for hint in parameter.hints
             ),
         )
-        for one in kernel.parameters
+        for parameter in kernel.parameters
     )
     return replace(
         kernel,
@@ -279,7 +285,7 @@ def _explained(
     return ExplainedKernel(
         name=kernel.name,
         location=Location(kernel.path, kernel.line),
-        launches=tuple(sorted({Location(one.module.path, one.launch.span.line) for one in launches})),
+        launches=tuple(sorted({Location(launch.module.path, launch.launch.span.line) for launch in launches})),
         autotune_key=kernel.autotune.key if kernel.autotune is not None else (),
         configs=config_count(project, kernel),
         parameters=tuple(parameters),

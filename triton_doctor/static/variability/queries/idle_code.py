@@ -52,7 +52,7 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
         IN_TRIALS if is_test(interpreter, one) else _explain_out_of_reach(interpreter, one)
         for one in launches_of(project).get(kernel.key, ())
     ]
-    return next((one for one in reasons if one != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
+    return next((reason for reason in reasons if reason != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
 
 
 def explain_idle_launch(interpreter: Interpreter, launch: LinkedLaunch) -> str | None:

@@ -83,7 +83,7 @@ class KernelHints:
         spanned_by_grid = number.add_hints(apply_hints(_COVERED, launch.module.path, launch.launch.span.line))
         if spanned_by_grid.decide() is number.decide():
             return number
-        is_spanned = is_count and any(expr == one for one in spanned_expressions(launch))
+        is_spanned = is_count and any(expr == spanned_expression for spanned_expression in spanned_expressions(launch))
         if is_spanned or (number.undecided_dims and number.undecided_dims & self._grid(launch)):
             return spanned_by_grid
         return number
@@ -150,7 +150,7 @@ def _is_count(number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch) -
     """
     match expr:
         case Name(name):
-            is_total = not number.undecided_dims and any(one.hint.name == TOTAL for one in number.hints)
+            is_total = not number.undecided_dims and any(hint.hint.name == TOTAL for hint in number.hints)
             return (
                 (is_total or _is_argument(expr, launch))
                 and not names_block(name)

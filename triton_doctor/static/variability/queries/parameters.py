@@ -168,14 +168,14 @@ class Parameters:
         computing = [heuristic for heuristic in kernel.heuristics if heuristic.param in names]
         wanted = frozenset(names).union(*(_followed_keys(heuristic.value) for heuristic in computing))
         arguments = bind_arguments(launch, kernel, interpreter, wanted if not kernel.heuristics_out_of_sight else None)
-        for name, one in arguments.items():
+        for name, argument in arguments.items():
             if name in names:
-                number = interpreter.as_number(one.value, frame)
+                number = interpreter.as_number(argument.value, frame)
                 source = ParameterSource(
                     launch=launch,
                     path=launch.module.path,
-                    span=one.span,
-                    expr=one.expr,
+                    span=argument.span,
+                    expr=argument.expr,
                     number=number,
                     kind=number.decide(),
                     idle_reason=idle_reason,
@@ -224,7 +224,7 @@ class Parameters:
         number = hinted.number
         origins = {(atom.root.path, atom.root.function) for atom in number.undecided_dims}
         if not origins and not number.from_data:  # an argument, of which no caller says more
-            given = (one.function for one in number.literals if isinstance(one, CallerValues))
+            given = (literal.function for literal in number.literals if isinstance(literal, CallerValues))
             origins |= {(function.path, function.qualname) for function in given}
         if not any(self._is_called_elsewhere(*origin) for origin in sorted(origins)):
             return hinted
@@ -264,7 +264,7 @@ class Parameters:
 
 def _explain_position(number: AbstractNumber) -> str | None:
     """Return why a varying `number` is information only: because of its hints, if its position gave all of them."""
-    return _BY_POSITION if {one.hint.name for one in number.hints} == _OF_POSITION else None
+    return _BY_POSITION if {hint.hint.name for hint in number.hints} == _OF_POSITION else None
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:

@@ -59,7 +59,9 @@ def _literals_of(interpreter: Interpreter, value: Value, depth: int = 0) -> tupl
         case SymbolicValue():
             sources = value.number.literals
         case Union(options):
-            return tuple(dict.fromkeys(one for option in options for one in _literals_of(interpreter, option, depth)))
+            return tuple(
+                dict.fromkeys(literal for option in options for literal in _literals_of(interpreter, option, depth))
+            )
         case _:
             return ()
     found: dict[Literal, None] = {}
@@ -75,9 +77,9 @@ def _literals_passed(interpreter: Interpreter, parameter: CallerValues, depth: i
     return interpreter.evaluations.evaluate(
         key,
         lambda: tuple(
-            one
+            literal
             for value in interpreter.caller_arguments.passed(parameter, depth)
-            for one in _literals_of(interpreter, value, depth + 1)
+            for literal in _literals_of(interpreter, value, depth + 1)
         ),
         on_cycle=(),
         beyond_limit=(),

@@ -101,7 +101,7 @@ def _of_function(
 ) -> Iterator[TimedRegion]:
     for name, bindings in function.bindings.items():
         for binding in bindings:
-            end = next((one for one in readings if one.order > binding.order), None)
+            end = next((reading for reading in readings if reading.order > binding.order), None)
             if end is None or end.span is None:
                 continue
             if not isinstance(binding.value, Call) or not is_clock(module, binding.value.func):
@@ -136,7 +136,9 @@ class Launching:
         if any(True for _ in self.between(module, function, 0, before)):
             return True
         callers = list(self._callers.callers_of(module, function)) if depth else []
-        return any(self.may_have_launched(one.module, one.function, one.site.order, depth - 1) for one in callers)
+        return any(
+            self.may_have_launched(caller.module, caller.function, caller.site.order, depth - 1) for caller in callers
+        )
 
     def between(self, module: Module, function: Function, begin: int, end: int) -> Iterator[TimedLaunch]:
         """Yield what launches a kernel after the event `begin` and before `end`, in order."""

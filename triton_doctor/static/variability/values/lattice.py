@@ -127,7 +127,7 @@ class AbstractNumber(NamedTuple):
     @property
     def depends_on_notes(self) -> bool:
         """Return whether the decision would differ without what the author wrote for readers."""
-        checked = (frozenset(one for one in term.hints if not one.hint.in_words) for term in self.terms)
+        checked = (frozenset(hint for hint in term.hints if not hint.hint.in_words) for term in self.terms)
         terms = frozenset(Term(hints, term.is_power) for hints, term in zip(checked, self.terms, strict=True))
         if terms == self.terms:
             return False
@@ -156,9 +156,9 @@ class AbstractNumber(NamedTuple):
     def without(self, row: str) -> AbstractNumber:
         """Return the value without the hint `row`."""
         terms = (
-            Term(frozenset(one for one in term.hints if one.hint.name != row), term.is_power) for term in self.terms
+            Term(frozenset(hint for hint in term.hints if hint.hint.name != row), term.is_power) for term in self.terms
         )
-        return self._replace(terms=frozenset(terms)) if any(one.hint.name == row for one in self.hints) else self
+        return self._replace(terms=frozenset(terms)) if any(hint.hint.name == row for hint in self.hints) else self
 
     def with_integrality(self, *, is_integer: bool) -> AbstractNumber:
         """Return the value with `is_integer` set."""
@@ -274,7 +274,7 @@ def choice(numbers: Iterable[AbstractNumber]) -> AbstractNumber:
     if len(operands) < 2:
         return joined
     further: dict[str, Any] = {}  # shares one copy of equal parts
-    literals = tuple(dict.fromkeys([one for operand in operands for one in operand.literals]))
+    literals = tuple(dict.fromkeys([literal for operand in operands for literal in operand.literals]))
     is_integer = all(operand.is_integer for operand in operands)
     if joined.is_integer is not is_integer or joined.literals != literals:
         further.update(is_integer=is_integer, literals=literals)

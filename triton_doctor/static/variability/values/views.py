@@ -111,9 +111,9 @@ def differ_in_order(options: Sequence[object]) -> bool:
     if len(options) == 1:
         return False
     tensors_of = [option.of if isinstance(option, Shape) else option for option in options]
-    if not any(isinstance(one, Tensor) and _is_view(one) for one in tensors_of):
+    if not any(isinstance(tensor, Tensor) and _is_view(tensor) for tensor in tensors_of):
         return False
-    roots = {_root(one) if isinstance(one, Tensor | SymbolicValue) else None for one in tensors_of}
+    roots = {_root(tensor) if isinstance(tensor, Tensor | SymbolicValue) else None for tensor in tensors_of}
     return None not in roots and len(roots) == 1
 
 
