@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.explore_accuracy import find
 from tests.benchmarks.packages import Package, fetch
 from tests.gpu.observe_operators import kernels_of, tensors_to_differentiate, tune
 
@@ -38,6 +37,7 @@ def make_calls(library: str, out: Path, jobs: int) -> list[dict[str, Any]]:
     """Return the calls that a sweep of `library` makes, from `out` if they are there."""
     file = out / f"{library}.calls.json"
     if not file.is_file():
+        from tests.benchmarks.explore_accuracy import find
         from triton_doctor.explore.run import SweepRequest, sweep_project
 
         swept = sweep_project(find(fetch(PACKAGES[library])), SweepRequest(jobs=jobs, means=()))
