@@ -47,6 +47,13 @@ def launch(x, k: int, eps, lengths: list[int], maybe: int = None):
     ("body", "safe"),
     [
         pytest.param("tl.store(x_ptr + at, 0, mask=at < n)", True, id="a mask"),
+        pytest.param(
+            "p = tl.make_block_ptr(x_ptr, (8, 64), (64, 1), (0, 0), (16, 16), (1, 0))\n"
+            "p = tl.advance(p, (16, 0))\n"
+            "tl.store(x_ptr + at, 0, mask=at < n)",
+            True,
+            id="a mask, beside a block that is moved",
+        ),
         pytest.param("tl.store(x_ptr + tl.program_id(0) * n + at, 0)", True, id="an address"),
         pytest.param("for i in range(n):\n    tl.store(x_ptr + i * BLOCK + at, 0)", True, id="a loop"),
         pytest.param("last = n - 1 - tl.program_id(0)\ntl.store(x_ptr + last, 0)", True, id="less a number"),
