@@ -298,7 +298,8 @@ class _PlainUses:
             else:
                 values[position] = self._of(argument)
         is_of_triton = is_of_language(func)
-        if len(node.args) == len(given) == len(values) == 2 and (callee in ("min", "max") if base is None else is_of_triton):
+        is_pair = len(node.args) == len(given) == len(values) == 2
+        if is_pair and (callee in ("min", "max") if base is None else is_of_triton):
             first, other = values[0], values[1]
             if callee == "cdiv":
                 added = self._operation(first, ast.Add(), self._operation(other, ast.Sub(), _NUMBER))
