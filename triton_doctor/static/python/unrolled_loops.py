@@ -149,7 +149,7 @@ def _carried(node: Definition, loop: ast.For) -> Sequence[str]:
     bound = dict.fromkeys(part.id for part in body if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
     every = list(chain.from_iterable(map(parts, node.body)))
     outside = {part.id for part in every if isinstance(part, ast.Name) and id(part) not in inside}
-    outside |= {posonlyarg.arg for posonlyarg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+    outside |= {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
     return [one for one in bound if one in outside and one not in targets and not _keeps_its_type(one, body)]
 
 

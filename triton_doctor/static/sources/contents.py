@@ -103,7 +103,7 @@ class FileContents(Mapping[str, bytes]):
                 self._digests[path] = content_digest(text)
         latest = self._began_ns - _MARGIN_NS
         return FileStamps(
-            self._digests, {path: statuse for path, statuse in self._statuses.items() if max(statuse[1:3]) < latest}
+            self._digests, {path: status for path, status in self._statuses.items() if max(status[1:3]) < latest}
         )
 
     def _late(self, path: str) -> bytes:

@@ -114,7 +114,7 @@ def _installed(stages: Sequence[Stage]) -> list[tuple[re.Match[str], Instruction
             for command in _split(instruction.body):
                 installer = _PYTHON_INSTALLER.search(command)
                 if installer is not None and "/cpu" not in command and "+cpu" not in command:
-                    found += [(found_text, instruction) for found_text in _PACKAGE.finditer(installer["rest"])]
+                    found += [(package, instruction) for package in _PACKAGE.finditer(installer["rest"])]
     return found
 
 
