@@ -97,7 +97,7 @@ class Account:
 
 
 def account(recordings: Sequence[Recording]) -> Account:
-    """What `recordings`, one a process, say together."""
+    """Combine `recordings`, one per process, to the account of a run."""
     # What a moment is shared by is known by the identity of its events, which an EventLog does not keep.
     recordings = [replace(recording, events=list(recording.events)) for recording in recordings]
     programs = [event for recording in recordings for event in recording.events if isinstance(event, ProgramEvent)]
@@ -140,7 +140,7 @@ def account(recordings: Sequence[Recording]) -> Account:
 
 
 def account_dry(processes: Sequence[Recording]) -> DryAccount | None:
-    """What the dry ones of `processes` say; None where there is none."""
+    """Summarize what dry runs among `processes` guessed and simulated; None if none ran dry."""
     headers = [header for process in processes for header in process.headers if header.dry]
     if not headers:
         return None
@@ -161,12 +161,14 @@ def _count_questions(events: Iterable[GuessEvent]) -> tuple[tuple[GuessEvent, in
 
 
 def is_choice(kernel: KernelName) -> bool:
-    """Whether Inductor compiled `kernel` as a way to compute one operation: what it keeps is `fused`."""
+    """Return whether Inductor compiled `kernel` as one of several candidates for an operation."""
     return "_fused" not in kernel.name
 
 
 def _graphs(processes: Sequence[Recording]) -> Iterable[GraphAccount]:
-    """In order of time. A kernel that a worker compiles does not know its graph, but Dynamo compiles one at a time."""
+    """Yield an account per compiled graph, in order of time.
+    Kernels compiled by workers do not name their graph, but Dynamo compiles one graph at a time.
+    """
     events = [event for process in processes for event in process.events]
     compiles = [event for event in events if isinstance(event, CompileEvent) and event.maker == INDUCTOR]
     graphs = [event for event in events if isinstance(event, GraphEvent)]
@@ -196,7 +198,9 @@ def _place(process: Recording) -> tuple[int, int]:
 
 
 def _settled_us(processes: Sequence[Recording], kernels: Sequence[KernelAccount], start_ns: int) -> int | None:
-    """When the last kernel compiled, if much ran after it: half of the time since the first, or many launches."""
+    """Return when the last kernel compiled, in microseconds from the start; None if compiling went on.
+    It is over if at least half of the time since the first compile, or many launches, followed.
+    """
     moments = [
         event.at_ns
         for process in processes

@@ -14,7 +14,9 @@ WAITED_FOR = "triton"
 
 
 def when_triton_arrives(call: Callable[[], None]) -> Callable[[], None]:
-    """`call` runs as soon as triton is imported whole, now if it is; it must not raise. Returns what ends the wait."""
+    """Call `call`, which must not raise, once Triton is fully imported, or now if it is.
+    Returns a function that cancels the wait.
+    """
     if WAITED_FOR in sys.modules:
         call()
         return lambda: None

@@ -67,8 +67,7 @@ class Recompile:
 
 
 def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
-    """Why `event` compiled, by its difference from the nearest key in `earlier`.
-
+    """Explain why `event` compiled, by its difference from the nearest key in `earlier`.
     `earlier` is in order of time and of the same kernel.
     """
     history = History()
@@ -78,12 +77,9 @@ def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
 
 
 def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[Recompile, ...]:
-    """Why each compile and each round of tuning in `events` happened, in their order.
-
-    First rounds are not told, nor those whose timings came from disk.
-
-    `before` are earlier ones, or stand for what is in memory. Ranks, and kernels of one name in different places, are
-    kept apart.
+    """Explain each compile and each autotuning in `events`, in their order.
+    First autotunings, and those loaded from disk, are left out. `before` are earlier events, or stand for kernels
+    in memory. Ranks, and kernels of the same name in different places, are kept apart.
     """
     histories: defaultdict[tuple[type, KernelName, int | None], History] = defaultdict(History)
     for event in before:
@@ -113,7 +109,7 @@ class History:
         self._first: defaultdict[str, list[Scalar]] = defaultdict(list)
 
     def remember(self, event: CompileEvent | AutotuneEvent) -> None:
-        """`event` is the earlier one of those to come."""
+        """Add `event` to the history."""
         self._recent.append(event)
         if isinstance(event, CompileEvent):
             self._of_key[hash(identify(event))] = event.at_ns, event.thread
@@ -124,14 +120,14 @@ class History:
                     self._first[name].append(value)
 
     def forget(self, refusal: FailureEvent) -> None:
-        """A guard refused the launch that compiled last on the thread of `refusal`: it left no kernel in memory."""
+        """Remove the compile whose launch a guard refused, on the thread of `refusal`; it left no kernel in memory."""
         refused = next((one for one in reversed(self._recent) if one.thread == refusal.thread), None)
         if isinstance(refused, CompileEvent):
             self._recent.remove(refused)
             self._of_key.pop(hash(identify(refused)), None)
 
     def explain(self, event: CompileEvent | AutotuneEvent) -> Recompile:
-        """Why `event` happened; it is not remembered."""
+        """Explain `event` by the history, without adding it."""
         nearest, changes = self._nearest(event)
         if nearest is None:
             return Recompile(event=event, nearest=None, changes=(), code=FIRST)
@@ -161,7 +157,7 @@ class History:
         return best, fewest
 
     def _same(self, event: CompileEvent) -> CompileEvent | None:
-        """The last compile of the same key; where that is long ago, an event of which only the end is known."""
+        """Return the last compile of the same key, with only its end time if it is no longer kept; or None."""
         identity = identify(event)
         known = self._of_key.get(hash(identity))
         if known is None:
@@ -185,7 +181,7 @@ class History:
 
 
 def identify(event: CompileEvent) -> object:
-    """What no two events have in common that differ in anything which `compare` tells."""
+    """Return a key that is equal for events that `compare` cannot tell apart."""
     key = event.key
     # By text, for 2, 2.0 and True are equal and yet three values.
     values = repr((key.constants, key.options))
@@ -198,9 +194,8 @@ def _digest(value: Scalar) -> int:
 
 
 def at_once(event: CompileEvent, other: CompileEvent) -> bool:
-    """Whether `event` missed memory on another thread while `other`, an earlier one, was not over.
-
-    A load may begin after that: a thread that has missed memory waits for its turn before it looks on disk.
+    """Return whether `event` compiled concurrently with `other`, an earlier event, on another thread.
+    A load may begin later: a thread that found nothing in memory waits for its turn before it reads the disk.
     """
     begun_ns = event.at_ns - 1000 * (event.duration_us + event.process_us)
     turn_ns = 0 if event.tier == COMPILED else LONGEST_TURN_NS

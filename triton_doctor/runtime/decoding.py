@@ -75,7 +75,7 @@ def decode_line(line: str, shared: Shared | None = None) -> Header | Event | Non
 
 
 def is_damaged_header(line: str) -> bool:
-    """Whether `line`, which cannot be decoded, was to begin the recording of a process."""
+    """Return whether the undecodable `line` was to be the header of a recording."""
     return line.startswith('{"event":"header"')
 
 

@@ -99,7 +99,7 @@ class CompileEvent:
 
     @property
     def duration_us(self) -> int:
-        """What this launch waited, without what is paid once a process."""
+        """Return how long the launch waited, in microseconds, without the one-time cost per process."""
         return sum(us for _, us in self.stages_us)
 
     def __repr__(self) -> str:
@@ -125,11 +125,11 @@ class MemoryEvent:
 
     @classmethod
     def of(cls, event: CompileEvent) -> MemoryEvent:
-        """What stands for `event`, whose time, tier and launch site are not known."""
+        """Create the event of a variant that was in memory, from `event` without time, tier and launch site."""
         return cls(**{name: getattr(event, name) for name in cls.__dataclass_fields__})
 
     def as_compile(self) -> CompileEvent:
-        """The compile that this stands for."""
+        """Return a CompileEvent for the variant, without times and launch site."""
         known = {name: getattr(self, name) for name in MemoryEvent.__dataclass_fields__}
         return CompileEvent(**known, tier=COMPILED, stages_us=(), launch_site=None, thread=0)
 
@@ -160,7 +160,7 @@ class AutotuneEvent:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is known that the next process makes this round again."""
+        """Return whether the next process is known to repeat this autotuning."""
         return self.kept in (NOT_KEPT, HOOKED)
 
 

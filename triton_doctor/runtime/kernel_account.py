@@ -114,13 +114,13 @@ class KernelAccount:
 
     @property
     def waited_us(self) -> int:
-        """All that this kernel made the program wait."""
+        """Return how long the program waited for this kernel in total, in microseconds."""
         parts = (self.compile_us, self.load_us, self.launcher_us, self.module_us, self.failed_us, self.autotune_us)
         return sum(parts)
 
 
 def account_kernels(processes: Sequence[Recording]) -> tuple[KernelAccount, ...]:
-    """Each kernel of `processes`, by its name."""
+    """Return an account per kernel of `processes`, sorted by name."""
     shares = share_time(processes)
     seen: defaultdict[KernelName, list[SeenInProcess]] = defaultdict(list)
     for process in processes:
@@ -152,27 +152,27 @@ class SeenInProcess:
 
     @property
     def compiles(self) -> list[CompileEvent]:
-        """Those that a launch asked for, or somebody else."""
+        """Return the compile events of the kernel."""
         return [event for event in self.events if isinstance(event, CompileEvent)]
 
     @property
     def tunings(self) -> list[AutotuneEvent]:
-        """Its rounds of tuning."""
+        """Return the autotuning events of the kernel."""
         return [event for event in self.events if isinstance(event, AutotuneEvent)]
 
     @property
     def timed(self) -> list[TimedEvent]:
-        """Its compiles and rounds of tuning."""
+        """Return the compile and autotuning events of the kernel."""
         return [event for event in self.events if isinstance(event, CompileEvent | AutotuneEvent)]
 
     @property
     def trials(self) -> int:
-        """Launches that rounds of tuning made; those of a round where launches were not counted are not known."""
+        """Return the number of launches made by autotuning, as far as launches were counted."""
         return sum(event.trials or 0 for event in self.tunings)
 
     @property
     def launched(self) -> int:
-        """Compiles that a launch of the program's own asked for."""
+        """Return the number of compiles caused by launches of the program."""
         return sum(1 for event in self.compiles if not (event.warmup or event.direct or event.tuning))
 
 
@@ -243,7 +243,7 @@ def _account_kernel(name: KernelName, seen: Sequence[SeenInProcess], shares: Sha
 
 
 def _maker(event: CompileEvent) -> str:
-    """Who asked for the compile; older recordings tell by the module that Inductor gives its kernels."""
+    """Return the library that requested the compile; in older recordings, deduced from the kernel's module."""
     inductors = event.direct and event.kernel.module.startswith("torch._inductor.")
     return event.maker or (INDUCTOR if inductors else "")
 
@@ -253,7 +253,7 @@ def _sum_us(shares: Shares, events: Iterable[object], part: Part) -> int:
 
 
 def waited_us(event: TimedEvent, shares: Shares) -> float:
-    """What `event` accounts for of the wall time, without what only the first compile of a process pays."""
+    """Return the share of the wall time that `event` took, without the one-time cost per process."""
     return sum(shares.get((id(event), part), 0.0) for part in (Part.COMPILING, Part.LOADING, Part.TUNING))
 
 
@@ -271,7 +271,7 @@ def _again(
 
 
 def set_by_configs(tunings: Iterable[AutotuneEvent]) -> frozenset[str]:
-    """What the configs of these rounds set: parameters, and launch options."""
+    """Return the parameters and launch options that the configs of these autotunings set."""
     return frozenset(name for tuning in tunings for name in _SET.findall(tuning.best))
 
 

@@ -33,7 +33,7 @@ class KeyChange:
 
 
 def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
-    """How `event` differs from `other`, an earlier one of the same kernel; empty when nothing does."""
+    """Return how `event` differs from `other`, an earlier event of the same kernel; empty without a difference."""
     changes = [*_parameters(event, other), *_options(event.key, other.key)]
     if (event.device, event.key.target) != (other.device, other.key.target):
         before, after = f"{other.key.target} device {other.device}", f"{event.key.target} device {event.device}"
@@ -46,7 +46,7 @@ def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
 
 
 def compare_tuning(event: AutotuneEvent, other: AutotuneEvent) -> tuple[KeyChange, ...]:
-    """How the tuning keys differ; a key of another length is one change of the whole."""
+    """Return how the tuning keys differ; keys of different length give a single change."""
     if [name for name, _ in event.key] != [name for name, _ in other.key]:
         before, after = (str([value for _, value in one.key]) for one in (other, event))
         return (KeyChange(code="TRD714", part="tuning", name="key", before=before, after=after),)

@@ -28,7 +28,7 @@ class Limit:
     tier: str | None = None
 
     def concerns(self, kernel: KernelName) -> bool:
-        """Whether `kernel` is one of those."""
+        """Return whether the limit applies to `kernel`."""
         return fnmatchcase(kernel.name, self.kernel)
 
 
@@ -42,9 +42,8 @@ class Excess:
 
 
 def find_excess(events: Iterable[Event], limits: Sequence[Limit]) -> tuple[Excess, ...]:
-    """The kernels in `events` that exceed their limit: the first of `limits` that concerns a kernel is its own.
-
-    Kernels of one name in different places, and ranks, are counted apart.
+    """Return the kernels in `events` above their limit: for each, the first of `limits` that applies.
+    Kernels of the same name in different places, and different ranks, are counted separately.
     """
     compiles: defaultdict[tuple[KernelName, int | None], list[CompileEvent]] = defaultdict(list)
     for event in events:
@@ -61,6 +60,6 @@ def find_excess(events: Iterable[Event], limits: Sequence[Limit]) -> tuple[Exces
 
 
 def limits_of(budgets: Iterable[tuple[str, int]]) -> tuple[Limit, ...]:
-    """The limits that `budgets` of the settings make; of two that concern a kernel, the longer pattern comes first."""
+    """Convert `budgets` (pattern, count) of the settings to limits; longer patterns come first."""
     ordered = sorted(budgets, key=lambda budget: -len(budget[0]))
     return tuple(Limit(at_most=at_most, kernel=kernel) for kernel, at_most in ordered)

@@ -58,7 +58,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def write_line(value: Header | Event) -> str:
-    """One line, without its end."""
+    """Serialize `value` to one line of JSON, without a line break."""
     fields = {"event": NAMES[type(value)]}
     for name in type(value).__dataclass_fields__:
         fields |= _flat(name, getattr(value, name))

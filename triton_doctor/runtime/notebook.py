@@ -25,7 +25,7 @@ NUMBER, TEXT = "text-align:right", "text-align:left"
 
 
 def summarize_html(recording: Recording) -> str:
-    """The table, those kernels first that took longest."""
+    """Render a table of the kernels, those with the longest compile time first."""
     waits: Counter[KernelName] = Counter()
     tiers: Counter[tuple[KernelName, bool]] = Counter()
     for event in recording.compiles:
@@ -54,7 +54,7 @@ def summarize_html(recording: Recording) -> str:
 
 
 def _row(tag: str, cells: tuple[str, ...]) -> str:
-    """Numbers go to the right; the first and the last column are text."""
+    """Render a row of the table; the first and last cells are text, the others right-aligned numbers."""
     styles = [TEXT, *[NUMBER] * (len(cells) - 2), TEXT]
     shown = (f'<{tag} style="{style}">{cell}</{tag}>' for cell, style in zip(cells, styles, strict=True))
     return f"<tr>{''.join(shown)}</tr>"

@@ -60,7 +60,7 @@ class RankedStep:
 
     @property
     def waited_us(self) -> int:
-        """How long the rank waited that waited longest."""
+        """Return the longest wait of any rank, in microseconds."""
         return max((waited_us for _, waited_us in self.waits), default=0)
 
 
@@ -88,7 +88,7 @@ class RankedVariant:
 
 
 def account_ranks(processes: Sequence[Recording]) -> RanksAccount | None:
-    """What the ranks among `processes` did alike and apart; None where they are not several."""
+    """Compare the ranks among `processes`; None unless there are at least two."""
     ranked = [(rank, process) for process in processes if (rank := process.headers[0].rank) is not None]
     ranks = tuple(sorted({rank for rank, _ in ranked}))
     if len(ranks) < 2:
@@ -107,7 +107,7 @@ def account_ranks(processes: Sequence[Recording]) -> RanksAccount | None:
 
 
 def _collect_variants(ranked: Iterable[tuple[int, Recording]]) -> RankedVariants:
-    """By kernel and key. Which device, source or kernel object compiled it is the rank's own."""
+    """Group variants by kernel and key; differences in device, source and kernel object are ignored."""
     variants: RankedVariants = defaultdict(dict)
     # By text, for 2, 2.0 and True are equal and yet three values. Keys that were read from files are one object each.
     identities: dict[str, int] = {}
@@ -206,7 +206,7 @@ def _rank_steps(ranked: Iterable[tuple[int, Recording]]) -> Iterable[RankedStep]
 
 
 def _alone(ranked: Iterable[tuple[int, Recording]], ranks: int) -> Iterator[tuple[int, int]]:
-    """How long each rank compiled, loaded or tuned while another did not, in microseconds."""
+    """Yield each rank with the time, in microseconds, in which it compiled while some other rank did not."""
     busy: defaultdict[int, list[Interval]] = defaultdict(list)
     for rank, recording in ranked:
         busy[rank] += [one for event in recording.events for _, one in read_intervals(event)]

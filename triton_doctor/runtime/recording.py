@@ -59,7 +59,7 @@ class Recording:
         return "\n".join(self._summarize())
 
     def _repr_html_(self) -> str:
-        """The summary for a notebook: a table of kernels."""
+        """Render the summary as a table of kernels, for notebooks."""
         # Not at module level: a program that is watched imports this module, and shows nothing.
         from triton_doctor.runtime.notebook import summarize_html
 
@@ -77,52 +77,52 @@ class Recording:
 
     @property
     def compiles(self) -> tuple[CompileEvent, ...]:
-        """Each launch that found no kernel in memory: compiled or loaded from disk."""
+        """Return the launches that found no kernel in memory: compiled or loaded from disk."""
         return tuple(event for event in self.events if isinstance(event, CompileEvent))
 
     @property
     def compiled(self) -> tuple[CompileEvent, ...]:
-        """Those that were really compiled."""
+        """Return the events of kernels that were compiled, not loaded."""
         return tuple(event for event in self.compiles if event.tier == COMPILED)
 
     @property
     def loaded(self) -> tuple[CompileEvent, ...]:
-        """Those that were found on disk."""
+        """Return the events of kernels that were loaded from disk."""
         return tuple(event for event in self.compiles if event.tier == LOADED)
 
     @property
     def tunings(self) -> tuple[AutotuneEvent, ...]:
-        """Each round of tuning."""
+        """Return the autotuning events."""
         return tuple(event for event in self.events if isinstance(event, AutotuneEvent))
 
     @property
     def steps(self) -> tuple[StepEvent, ...]:
-        """The steps and requests of the program, where it has any."""
+        """Return the steps and requests of the program."""
         return tuple(event for event in self.events if isinstance(event, StepEvent))
 
     @property
     def warnings(self) -> tuple[WarningEvent, ...]:
-        """What the reader should know."""
+        """Return the warnings about the recording."""
         return tuple(event for event in self.events if isinstance(event, WarningEvent))
 
     @property
     def guesses(self) -> tuple[GuessEvent, ...]:
-        """What a dry run was asked that it does not know, and guessed."""
+        """Return the questions of a dry run that were answered by a guess."""
         return tuple(event for event in self.events if isinstance(event, GuessEvent) and not event.stopped)
 
     @property
     def stops(self) -> tuple[GuessEvent, ...]:
-        """What a dry run was asked that it does not know, where the program could not go on."""
+        """Return the questions of a dry run that stopped the program."""
         return tuple(event for event in self.events if isinstance(event, GuessEvent) and event.stopped)
 
     @property
     def pretended(self) -> dict[str, str]:
-        """What a dry run told the program about its GPU."""
+        """Return what a dry run simulated: names and values that describe the GPU."""
         return {name: value for header in self.headers for name, value in header.pretended}
 
     @property
     def launches(self) -> dict[KernelName, int]:
-        """Launches by kernel, those that compiled included; empty when they were not counted."""
+        """Return the number of launches by kernel, including those that compiled; empty if not counted."""
         total: Counter[KernelName] = Counter()
         counts = [event for event in self.events if isinstance(event, LaunchesEvent)]
         for event in counts + ([] if self.live is None else [self.live()]):
@@ -131,27 +131,26 @@ class Recording:
 
     @property
     def in_memory(self) -> int:
-        """Launches that found their kernel in memory."""
+        """Return the number of launches that found their kernel in memory."""
         missed = sum(1 for event in self.compiles if not event.warmup and not event.direct)
         return max(0, sum(self.launches.values()) - missed)
 
     @property
     def count(self) -> int:
-        """How many compiles, of either tier."""
+        """Return the number of compile events, whether compiled or loaded."""
         return sum(isinstance(event, CompileEvent) for event in self.events)
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
-        """Why each compile and each round of tuning happened, in the order of `events`.
-
-        Each process apart: what one has in memory, the others do not.
+        """Return the cause of each compile and each autotuning, in the order of `events`.
+        Processes are analyzed separately, since they do not share kernels in memory.
         """
         if self.processes:
             return tuple(cause for process in self.processes for cause in process.causes)
         return explain_all(self.events, self.before)
 
     def of(self, kernel: str) -> Recording:
-        """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
+        """Return the part about kernels whose name matches the glob `kernel`, as of now."""
         events = [*self.events, *([] if self.live is None else [self.live()])]
         before = [event for event in self.before if fnmatchcase(event.kernel.name, kernel)]
         processes = tuple(process.of(kernel) for process in self.processes)
@@ -161,10 +160,9 @@ class Recording:
 
     @classmethod
     def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:
-        """The recordings in `paths`, files or folders of `*.jsonl`, as one.
-
-        A half-written last line is skipped, and said by a `torn` warning, other damaged lines by a `damaged` one.
-        Raises DoctorError for what is no recording.
+        """Read the recordings in `paths`, files or folders of `*.jsonl`, as one.
+        An incomplete last line is skipped with a `torn` warning, other invalid lines with a `damaged` one.
+        Raises DoctorError for a file that is no recording.
         """
         processes = cls.read_each(paths)
         if len(processes) == 1:
@@ -177,7 +175,7 @@ class Recording:
 
     @classmethod
     def read_each(cls, paths: str | Path | Iterable[str | Path]) -> tuple[Recording, ...]:
-        """As `read`, each process apart. A file may hold several, one after the other."""
+        """Read like `read`, but return the processes separately; a file may hold several."""
         # Not at module level: a program that is watched imports this module, and reads nothing.
         from triton_doctor.runtime.recording_files import read_recordings
 

@@ -49,7 +49,7 @@ def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
 
 
 def list_files(path: Path) -> list[Path]:
-    """The recordings in the folder `path`; `path` itself where it is none."""
+    """Return the recordings in the folder `path`, or `path` itself if it is a file. Raises DoctorError."""
     try:
         found = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         # Nobody may ever write into a pipe that lies in a folder.
@@ -113,7 +113,7 @@ def read_file(path: Path, shared: Shared | None = None) -> list[Recording]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, or of a pipe such as `<(zcat run.jsonl.gz)`. A device has no end, and is none."""
+    """Read the text of a file or pipe, such as `<(zcat run.jsonl.gz)`. Raises DoctorError, also for a device."""
     try:
         data = read_named_file(path, LIMIT_BYTES) if path.is_fifo() else read_regular_file(path, LIMIT_BYTES)
     except (OSError, ValueError) as error:
@@ -122,7 +122,7 @@ def read_text(path: Path) -> str:
 
 
 def cannot_read(path: Path, error: OSError | ValueError) -> DoctorError:
-    """The error for a `path` that the system does not let us read, or that is no path."""
+    """Return the error for a `path` that cannot be read or is invalid."""
     reason = reason_of(error) if isinstance(error, OSError) else str(error)
     return DoctorError(f"cannot read {path}: {reason}", hint=HINT)
 
@@ -144,7 +144,7 @@ def _warn_of_damage(path: Path, damaged: list[tuple[int, str]], process: Recordi
 
 
 def _add_last(processes: list[Recording], launches: list[LaunchesEvent]) -> None:
-    """A later count replaces the earlier ones of its process."""
+    """Append the final launch counts to the last process, and clear them."""
     if processes:
         processes[-1].events.extend(launches)
     launches.clear()

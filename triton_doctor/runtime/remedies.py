@@ -62,10 +62,9 @@ REMEDIES = {
 
 
 def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
-    """What to do about `recompile` where it was not to happen: remove its cause, or let it happen earlier.
-
-    `uses` says what the source of the kernel uses its parameters for: `compile_time`, `read` or `unread`. Without it
-    nothing is said that depends on the source.
+    """Describe how to avoid the compile: remove its cause, or compile earlier.
+    `uses` maps parameters to their use in the kernel source: `compile_time`, `read` or `unread`. Without it the
+    advice does not depend on the source.
     """
     changes = [change for change in recompile.changes if change.code == recompile.code]
     if recompile.code == CONSTEXPR and all(
@@ -96,12 +95,12 @@ def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str
 
 
 def is_stride(name: str) -> bool:
-    """Whether `name` is that of a stride, of which a kernel needs to know the class to load in vectors."""
+    """Return whether `name` is that of a stride, whose divisibility allows vectorized loads."""
     return "stride" in name.lower()
 
 
 def vary_less(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
-    """What to do about constexprs that vary, by what their kernel uses each for."""
+    """Describe what to do about constexprs that vary, depending on their use in the kernel."""
     needed = [name for name in constexprs if uses[name] == "compile_time"]
     plain = [name for name in constexprs if name not in needed]
     told = [pass_plain(plain, uses)] if plain else []
@@ -112,7 +111,7 @@ def vary_less(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
 
 
 def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
-    """How to take constexprs that the kernel does not need while it compiles out of its key."""
+    """Describe how to take constexprs out of the key that the kernel does not need at compile time."""
     them = refer_to(constexprs)
     plain = f"pass {quote_names(constexprs)} without tl.constexpr"
     if all(uses[name] == "unread" for name in constexprs):
@@ -121,15 +120,15 @@ def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
 
 
 def refer_to(names: Sequence[str]) -> str:
-    """`it`, or `them`."""
+    """Return the pronoun for `names`: `it` or `them`."""
     return "it" if len(names) == 1 else "them"
 
 
 def quote_names(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`, each quoted."""
+    """Join `names` in backquotes: "`a`, `b` and `c`"."""
     return join_names([f"`{name}`" for name in names])
 
 
 def join_names(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`."""
+    """Join `names` as in a sentence: `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "it"

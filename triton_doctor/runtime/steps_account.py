@@ -50,7 +50,7 @@ class StepsAccount:
 
 
 def account_steps(processes: Sequence[Recording]) -> StepsAccount | None:
-    """The steps and requests of `processes`; None where there are none."""
+    """Summarize the steps and requests of `processes`; None if there are none."""
     seen: dict[tuple[object, ...], list[tuple[StepEvent, dict[int, list[Event]], dict[int, Recompile]]]] = {}
     steps, requests = 0, 0
     for index, process in enumerate(processes):

@@ -28,7 +28,7 @@ MULTIPROCESSORS = 132
 
 
 def parse_target(text: str) -> tuple[str, int | str, int]:
-    """`cuda:90` or `hip:gfx942` to backend, architecture and threads a warp."""
+    """Parse `cuda:90` or `hip:gfx942` to backend, architecture and threads per warp. Raises DoctorError."""
     match = re.fullmatch(r"(cuda):(\d{2,3})|(hip):(gfx[0-9a-f]{3,4})", text)
     if match is None:
         raise DoctorError(f"no such target: {text!r}", hint="write it as cuda:90 or hip:gfx942")
@@ -40,7 +40,7 @@ def parse_target(text: str) -> tuple[str, int | str, int]:
 
 @contextlib.contextmanager
 def compile_only(target: str) -> Iterator[None]:
-    """Kernels compile for `target` inside, and their launches do nothing. Put it before the first launch of any."""
+    """Compile kernels for `target` inside this context; launches do nothing. Enter it before any launch."""
     undo = activate(target)
     try:
         yield
@@ -49,7 +49,9 @@ def compile_only(target: str) -> Iterator[None]:
 
 
 def activate(target: str, *, multiprocessors: int = MULTIPROCESSORS) -> Callable[[], None]:
-    """As `compile_only`, from now until what it returns is called. `multiprocessors` is what kernels are told."""
+    """Make this process compile for `target` without running kernels; returns the function that ends it.
+    `multiprocessors` is the number that the simulated device reports.
+    """
     backend, arch, warp_size = parse_target(target)
     from triton.runtime.driver import driver
 
@@ -67,7 +69,7 @@ def activate(target: str, *, multiprocessors: int = MULTIPROCESSORS) -> Callable
 
 
 def active_target() -> str | None:
-    """The compile-only target that is now active, as `cuda:90`; None when launches run."""
+    """Return the active compile-only target, such as `cuda:90`; None if launches run."""
     if "triton.runtime.driver" not in sys.modules:
         return None
     from triton.runtime.driver import driver
@@ -87,7 +89,7 @@ class Launcher:
     """A launch without a GPU: the launch hooks, as triton's own launchers call them, and nothing else."""
 
     def __init__(self, src: Any, metadata: Any) -> None:
-        """As triton makes one for each kernel."""
+        """Accept the arguments that Triton passes for each kernel."""
 
     def __call__(
         self,
@@ -141,7 +143,7 @@ class _Binaries:
         return (*handles, 1024) if self._with_threads else handles
 
     def release(self) -> None:
-        """Kernels forget handles that no driver but ours knows: theirs would be asked to unload them."""
+        """Clear the module handles of all kernels, which the real driver could not unload."""
         for kernel in list(self._kernels):
             vars(kernel).update({name: None for name in ("module", "function", "_run") if name in vars(kernel)})
 

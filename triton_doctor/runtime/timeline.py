@@ -61,7 +61,7 @@ class Split:
 
 
 def read_intervals(event: Event) -> Iterator[tuple[Part, Interval]]:
-    """When `event` went on, in microseconds of Unix time; nothing for what has no duration."""
+    """Yield the intervals of `event` in microseconds of Unix time; none for events without a duration."""
     end = event.at_ns // 1000
     match event:
         case CompileEvent():
@@ -83,10 +83,9 @@ def read_intervals(event: Event) -> Iterator[tuple[Part, Interval]]:
 
 
 def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], float]:
-    """How many microseconds of the wall time each event accounts for, by its `id` and part; together they add up.
-
-    A moment in which several threads compile, or several processes do, is shared equally: what each waited in full
-    would come to more than the program took.
+    """Return how many microseconds of the wall time each event accounts for, by its `id` and part.
+    Time in which several threads or processes compile is divided equally, so that the shares add up to the wall
+    time.
     """
     bounds: list[tuple[int, bool, int, Part, int]] = []
     for number, recording in enumerate(recordings):
@@ -122,7 +121,7 @@ def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], flo
 
 
 def split_time(recording: Recording, wall_us: int | None) -> Split:
-    """The time of one process, whose recording it is; `wall_us` where it is known better, from outside."""
+    """Split the wall time of one process into parts; `wall_us` overrides the recorded wall time."""
     by_part: defaultdict[Part, list[Interval]] = defaultdict(list)
     for event in recording.events:
         for part, interval in read_intervals(event):
@@ -155,7 +154,7 @@ def split_time(recording: Recording, wall_us: int | None) -> Split:
 
 
 def span_ns(headers: Iterable[Header], recordings: Sequence[Recording]) -> tuple[int, int]:
-    """From the earliest beginning of `headers` to the last thing known of `recordings`, in Unix time."""
+    """Return the earliest start in `headers` and the last event time in `recordings`, in Unix time."""
     starts = [header.started_at_ns for header in headers]
     start = min(starts, default=0)
     ends = [event.at_ns for recording in recordings for event in recording.events if _happened(event)]
@@ -163,7 +162,7 @@ def span_ns(headers: Iterable[Header], recordings: Sequence[Recording]) -> tuple
 
 
 def union(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same time, as intervals that do not touch, in order."""
+    """Merge overlapping and adjacent intervals, sorted by time."""
     joined: list[Interval] = []
     for begin, end in sorted(intervals):
         if joined and begin <= joined[-1][1]:
@@ -174,7 +173,7 @@ def union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def length(intervals: Iterable[Interval]) -> int:
-    """How long they are, together."""
+    """Return the total length of `intervals`."""
     return sum(end - begin for begin, end in intervals)
 
 

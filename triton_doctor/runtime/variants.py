@@ -58,11 +58,11 @@ class Variants:
 
     @property
     def count(self) -> int:
-        """How many there are, each process by itself."""
+        """Return the number of variants, counted per process."""
         return sum(map(len, self.processes))
 
     def without(self, left_out: Sequence[KeyPart]) -> Variants:
-        """Those that remain when `left_out` are not part of the key: of keys that become one, the first."""
+        """Return the variants that remain if `left_out` are no longer part of the key; keeps the first of equals."""
         kept = [index for index, part in enumerate(self.parts) if part not in left_out]
         remaining: list[tuple[Variant, ...]] = []
         for variants in self.processes:
@@ -86,10 +86,10 @@ class Saving:
 
 
 def find_savings(variants: Variants, may_leave_out: Callable[[KeyPart], bool]) -> tuple[Saving, ...]:
-    """The smallest set of parts that pays, then the next among what remains; only parts that `may_leave_out`.
-
-    A set pays by how much it divides the number of variants, parameter by parameter: by that measure a flag that
-    doubles them never hides two lengths that multiply them by forty together.
+    """Return the smallest sets of parts whose removal from the key saves most, one after the other.
+    Only parts that `may_leave_out` accepts are considered. Sets are compared by the factor per parameter by which
+    they divide the number of variants, so that a flag that doubles it never hides two lengths that multiply it by
+    forty.
     """
     savings: list[Saving] = []
     while True:
@@ -131,7 +131,7 @@ def _waited_us(variants: Variants) -> float:
 
 
 def read_variants(processes: Iterable[Sequence[CompileEvent]], waited_us: Callable[[CompileEvent], float]) -> Variants:
-    """The variants of one kernel that `processes` compiled or loaded."""
+    """Return the variants of one kernel that `processes` compiled or loaded."""
     read = [list(events) for events in processes]
     kinds: defaultdict[str, set[str]] = defaultdict(set)
     # Keys that were read from files are one object each: a thousand ranks compile few.
@@ -150,7 +150,7 @@ def read_variants(processes: Iterable[Sequence[CompileEvent]], waited_us: Callab
 
 
 def read_rounds(processes: Iterable[Sequence[AutotuneEvent]], waited_us: Callable[[AutotuneEvent], float]) -> Variants:
-    """The keys for which one kernel was tuned, as variants."""
+    """Return the keys for which one kernel was autotuned, in the form of variants."""
     return _tabulate(
         [
             [
@@ -188,7 +188,7 @@ def _tabulate(processes: Sequence[Sequence[tuple[Row, float]]]) -> Variants:
 
 
 def _parts_of(event: CompileEvent, kinds: Mapping[str, set[str]]) -> Row:
-    """The parts of a key, each as the program passed it and as it counts in the key."""
+    """Return the parts of a key, each with the value the program passed and the value in the key."""
     key = event.key
     constants, classes, values = dict(key.constants), dict(key.attributes), dict(event.values)
     row: Row = {}

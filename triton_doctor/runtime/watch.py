@@ -40,10 +40,10 @@ CHECKPOINT_S = 1.0
 def record(
     path: str | Path | None = None, *, count_launches: bool = True, target: str | None = None
 ) -> Iterator[Recording]:
-    """What compiles, loads and tunes inside; the recording grows meanwhile.
-
-    `path` is a file that is written as things happen, so that it survives a program that is killed. `target`, such as
-    `cuda:90`, compiles without a GPU and without running. Contexts nest, and see what all threads do.
+    """Record compiles, loads and autotuning inside this context; the Recording grows while it runs.
+    `path` is a file written as events happen, so that it survives a killed program. `target`, such as `cuda:90`,
+    compiles without a GPU and without running. Contexts nest, and cover all threads. Raises DoctorError if Triton
+    is missing or `path` cannot be written.
     """
     from triton_doctor.runtime import hooks
     from triton_doctor.runtime.target import activate
@@ -73,9 +73,9 @@ class Session:
     def __init__(
         self, path: Path | None, *, started_ns: int | None = None, when_lost: Callable[[str], None] | None = None
     ) -> None:
-        """`started_ns` is when it began, as `time.perf_counter_ns` has it; now for None.
-
-        `when_lost` is called with the reason when its file takes no more. Its folder is there.
+        """Start a recording. `started_ns` is its start by `time.perf_counter_ns`; None is now.
+        `when_lost` is called with the reason if the file cannot be written any more. The folder of `path` must
+        exist.
         """
         self._when_lost = when_lost
         self._started_ns = time.perf_counter_ns() if started_ns is None else started_ns
@@ -94,7 +94,7 @@ class Session:
         _open_sessions.add(self)
 
     def count_from(self, before: dict[KernelName, int] | None) -> None:
-        """Launches beyond `before` are this recording's; None when they are not counted."""
+        """Count only launches beyond `before`; None if launches are not counted."""
         self._before = before
         if before is not None:
             self.recording.live = self.count_launches
@@ -119,7 +119,7 @@ class Session:
             raise
 
     def _read_memory(self, event: CompileEvent) -> tuple[CompileEvent, ...]:
-        """What the kernel object of `event` has in memory, if this is its first compile here."""
+        """Return what the kernel object of `event` has in memory, if this is its first compile here."""
         from triton_doctor.runtime import hooks
 
         if (event.kernel, event.made) in self._seen:
@@ -182,7 +182,7 @@ class Session:
         self._close_file()
 
     def begin_in_child(self) -> None:
-        """A forked child writes a file of its own beside its parent's, from its own beginning, if anything happens."""
+        """Start a separate recording in a forked child, with a file of its own beside the parent's."""
         from triton_doctor.runtime import hooks
 
         self._started_ns = time.perf_counter_ns()
@@ -199,7 +199,7 @@ class Session:
             self._path = self._path.with_name(f"{self._path.stem}.{os.getpid()}{self._path.suffix}")
 
     def count_launches(self) -> LaunchesEvent:
-        """Launches so far."""
+        """Return the launch counts so far."""
         from triton_doctor.runtime import hooks
 
         before = self._before or {}
@@ -251,7 +251,7 @@ def make_folder(path: Path) -> None:
 
 
 def make_header(started_ns: int | None = None) -> Header:
-    """Where and when this is; `started_ns` is when it began, as `time.perf_counter_ns` has it, now for None."""
+    """Return the header for this process; `started_ns` is its start by `time.perf_counter_ns`, None is now."""
     from triton_doctor.runtime.hooks.surroundings import rank
     from triton_doctor.runtime.target import active_target
 
@@ -274,7 +274,7 @@ def make_header(started_ns: int | None = None) -> Header:
 
 
 def _pretended() -> tuple[tuple[str, str], ...]:
-    """What a dry run tells this process about its GPU; empty outside of one, which imports nothing here."""
+    """Return what a dry run simulates in this process; empty outside a dry run."""
     session = sys.modules.get("triton_doctor.runtime.dry.session")
     gpu = None if session is None else session.active_gpu()
     return () if gpu is None else gpu.describe()

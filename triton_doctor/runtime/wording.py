@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tell(recompile: Recompile) -> str:
-    """One line: the changes that made the compile, the one that gave it its code first."""
+    """Describe the changes that caused a compile in one line, the deciding change first."""
     if recompile.nearest is None:
         return "the first of its kernel in this process"
     if recompile.code == AT_ONCE:
@@ -27,7 +27,7 @@ def tell(recompile: Recompile) -> str:
 
 
 def tell_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
-    """One change: now and before, and what follows. `seen` is what it has been so far, where that matters."""
+    """Describe one change: value now and before, and the effect. `seen` are the earlier values."""
     match change.part:
         case "integer" if change.after is None:
             return f"`{change.name}` {'' if change.detail.startswith('became') else 'is '}{change.detail}"
@@ -66,7 +66,7 @@ def _now_and_before(change: KeyChange) -> str:
 
 
 def launch_wrote(options: Scalar) -> str:
-    """Without what triton itself adds to each launch (triton 3.9 jit.py:723)."""
+    """Return the options without those that Triton adds to each launch (triton 3.9 jit.py:723)."""
     written = [option for option in str(options).split(", ") if option.partition("=")[0] not in MODES]
     return ", ".join(written) or "not at all"
 

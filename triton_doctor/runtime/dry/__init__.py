@@ -59,7 +59,7 @@ def dry_run(
 
 
 def first_guess() -> str | None:
-    """What was guessed first since the case began, and where; None for nothing, and outside of a dry run."""
+    """Return the first guess since the current case began, with its place; None without one or outside a dry run."""
     import sys
 
     session = sys.modules.get("triton_doctor.runtime.dry.session")
@@ -68,7 +68,7 @@ def first_guess() -> str | None:
 
 
 def begin_case() -> None:
-    """What runs from now on has not guessed yet. Does nothing outside of a dry run."""
+    """Start a new case: no guess counts against what runs from now on. Does nothing outside a dry run."""
     import sys
 
     session = sys.modules.get("triton_doctor.runtime.dry.session")

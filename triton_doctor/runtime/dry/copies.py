@@ -115,7 +115,7 @@ def rebuild_tensor(
     is_parameter: bool,
     value: Any,
 ) -> Any:
-    """The tensor that was pickled, in a dry run."""
+    """Create the tensor that a pickle of a dry run describes, with `value` as its known data unless None."""
     tensor = torch.empty_strided(shape, stride, dtype=dtype, device=device)
     if value is not None and isinstance(tensor, FakeTensor):
         with real_tensors():

@@ -43,12 +43,12 @@ def patch_engine(patches: Patches, mode: DryMode) -> None:
 
 
 def _with_hook_outside(register: Callable[..., Any], within: Callable[..., Any]) -> Callable[..., Any]:
-    """`register` with a hook that the engine calls, and which is not of the engine."""
+    """Return a `register` whose hooks run as user code, outside the state "inside the autograd engine"."""
     return lambda self, hook: register(self, within(False, hook))
 
 
 def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
-    """As torch.nn.Module._apply, without swapping tensors."""
+    """Apply `fn` to every parameter and buffer, like torch.nn.Module._apply, but never swap tensor objects."""
     for module in self.modules() if recurse else (self,):
         for key, held in module._parameters.items():
             if held is None:

@@ -48,11 +48,11 @@ class AbsentGpu:
 
     @property
     def is_amd(self) -> bool:
-        """Whether torch would call it hip."""
+        """Return whether the target is an AMD GPU, which torch calls hip."""
         return self.target.startswith("hip")
 
     def describe(self) -> tuple[tuple[str, str], ...]:
-        """What the program was told about it, for the reader of a report."""
+        """Return labels and values that a report shows of the simulated GPU: name, multiprocessors, memory."""
         return (
             ("GPU", self.name),
             ("multiprocessors", str(self.multiprocessors)),
@@ -61,7 +61,7 @@ class AbsentGpu:
         )
 
     def properties(self) -> Any:
-        """As torch.cuda.get_device_properties gives them."""
+        """Return an object like that of torch.cuda.get_device_properties."""
         return types.SimpleNamespace(
             name=self.name,
             major=self.capability[0],
@@ -90,7 +90,7 @@ class AbsentGpu:
 
 
 def read_gpu(text: str | None) -> AbsentGpu:
-    """`cuda:90,sms=132` to an AbsentGpu; None to an H100. Raises DoctorError for what is no target."""
+    """Parse text such as `cuda:90,sms=132`; None gives an H100. Raises DoctorError for an invalid target."""
     target, *parts = (text or DEFAULT_TARGET).split(",")
     backend, arch, warp_size = parse_target(target)
     name, multiprocessors, memory = BOARDS.get(arch, (f"{backend} GPU {arch}", MULTIPROCESSORS, 80 * GIB))

@@ -58,7 +58,7 @@ DATA_DEPENDENT = frozenset(
 
 
 def describe_question(operator: str, tensor: Any) -> str:
-    """What is asked, for the reader: `nonzero of a bool tensor of shape (3, 4), made by lt`."""
+    """Describe the data that was read: `nonzero of a bool tensor of shape (3, 4), made by lt`."""
     if tensor is None:
         return operator
     made = getattr(tensor, "_dry_made", ())
@@ -83,7 +83,7 @@ def remember_origin(operator: str, args: Sequence[Any], inputs: Sequence[Any], r
 
 
 def _is_sampled(operator: str, inputs: Sequence[Any]) -> bool:
-    """Whether integers were chosen by data: by the operator, or what its integer operands hold."""
+    """Return whether an operator result depends on sampling, directly or through its integer inputs."""
     return any(
         operator in SAMPLING if tensor.dtype.is_floating_point else getattr(tensor, "_dry_sampled", False)
         for tensor in inputs
@@ -91,7 +91,7 @@ def _is_sampled(operator: str, inputs: Sequence[Any]) -> bool:
 
 
 def guess_uniform(operator: str, args: Sequence[Any], inputs: Sequence[Any], made_by: Sequence[str]) -> bool | None:
-    """What a mask probably is everywhere: nothing is wrong, and no error is too large. None where it is not known."""
+    """Guess the value that all elements of a boolean result have, assuming no errors; None if there is no guess."""
     match operator:
         case "isnan" | "isinf" | "isposinf" | "isneginf":
             return False
@@ -133,7 +133,7 @@ def _guess_comparison(operator: str, args: Sequence[Any], inputs: Sequence[Any],
 
 
 def _uniform_of(tensor: Any) -> bool | None:
-    """What `tensor` is, or probably is, everywhere: True where it is not zero."""
+    """Return whether all elements of `tensor` are known or guessed to be nonzero (True) or zero (False), else None."""
     value = None if tensor.dtype.is_floating_point or tensor.dtype.is_complex else value_of(tensor)
     if value is None:
         uniform: bool | None = getattr(tensor, "_dry_uniform", None)
@@ -145,9 +145,9 @@ def _uniform_of(tensor: Any) -> bool | None:
 
 
 def guess_number(tensor: Any, other: int = 0) -> bool | int | float | complex:
-    """What `.item()` of `tensor` probably is: a check that passes, an error of 0, a scale of 1, a size of 2.
-
-    `other` numbers further answers, which end most loops: the opposite, then others in turn.
+    """Guess the result of `tensor.item()`: a check that passes, an error of 0, a scale of 1 or a size of 2.
+    `other` counts earlier identical questions in a loop; each value gives a different answer, so that the loop
+    ends.
     """
     usual = _guess_usual(tensor)
     if not other:
@@ -175,9 +175,8 @@ def _guess_usual(tensor: Any) -> bool | int | float | complex:
 
 
 def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callable[..., Any], other: int = 0) -> Any:
-    """What `operator`, whose sizes depend on data, probably gives; None where there is no guess.
-
-    `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`. `other` is as of `guess_number`.
+    """Guess the result of `operator`, whose shape or value depends on data; None if there is no guess.
+    `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`. For `other` see `guess_number`.
     """
     if operator in NUMBERS:
         return guess_number(tensor, other)
@@ -204,12 +203,12 @@ def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callabl
 
 
 def _guess_count(mask: Any, other: int) -> int:
-    """How many elements are probably selected: all, or none."""
+    """Guess how many elements `mask` selects: all or none. An odd `other` gives the opposite."""
     return 0 if (getattr(mask, "_dry_uniform", None) is False) != (other % 2 == 1) else int(mask.numel())
 
 
 def _guess_index(args: Sequence[Any], tensor: Any, empty: Callable[..., Any], other: int) -> Any:
-    """With one mask: every element is selected."""
+    """Guess the result of indexing by one boolean mask that selects every element; None for other indices."""
     indices = [index for index in args[1] if index is not None]
     if len(indices) != 1 or indices[0].dtype not in (torch.bool, torch.uint8):
         return None

@@ -91,12 +91,12 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
 
     @property
     def avoid_device_init(self) -> bool:
-        """True: torch would ask torch.cuda.is_available, and then make a real tensor on CUDA."""
+        """Return True, so that torch creates no real CUDA tensor."""
         return True
 
     @property
     def enter_stack(self) -> list[Any]:
-        """What torch keeps of each time that the mode was entered, which is another for each thread."""
+        """Return the states that torch stores when the mode is entered; each thread has its own list."""
         return self.here.entered
 
     @enter_stack.setter
@@ -105,7 +105,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
 
     @property
     def in_kernel_invocation(self) -> bool:
-        """Whether torch runs a kernel on `meta` in this thread."""
+        """Return whether this thread runs an operator on the device `meta`."""
         return self.here.in_kernel
 
     @in_kernel_invocation.setter
@@ -113,16 +113,16 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         self.here.in_kernel = value
 
     def device_for(self, tensor: Any) -> Any:
-        """The device that C++ is told for a fake `tensor`.
-
-        The engine asks for streams of CUDA's: while it runs, tensors on CUDA are on `meta`.
+        """Return the device of a fake `tensor` as C++ sees it.
+        While the autograd engine runs, CUDA tensors appear on `meta`, because the engine would request CUDA
+        streams.
         """
         if tensor.fake_mode.in_kernel_invocation:
             return META
         return META if self.here.engine and tensor.fake_device.type == "cuda" else tensor.fake_device
 
     def dispatch(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """One operator."""
+        """Run one operator on fake tensors, outside the state "inside the autograd engine"."""
         if func is PRIM_DEVICE:
             return self.device_for(args[0])
         if isinstance(func, torch._ops.HigherOrderOperator):
@@ -190,7 +190,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
                 keep_value(tensor, value)
 
     def _answer(self, func: Any, short: str, args: Any, kwargs: dict[str, Any], tensors: list[Any], known: bool) -> Any:
-        """The result of an operator that needs data: computed where they are known, guessed where not."""
+        """Return the result of an operator that reads data: computed if its inputs are `known`, guessed otherwise."""
         device = next((tensor.fake_device for tensor in tensors if isinstance(tensor, FakeTensor)), CPU)
         if known:
             computed = compute(func, args, kwargs)
@@ -217,7 +217,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
 
 
 def find_tensors(args: Any, kwargs: dict[str, Any]) -> list[Any]:
-    """The tensors among the arguments of an operator, also in lists."""
+    """Return the tensors among the arguments of an operator, including those inside lists and dicts."""
     found: list[Any] = []
     for given in (args, kwargs.values()) if kwargs else (args,):
         for one in given:
@@ -229,7 +229,7 @@ def find_tensors(args: Any, kwargs: dict[str, Any]) -> list[Any]:
 
 
 def compute(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """`func` of the values of its arguments, on the CPU."""
+    """Call `func` on the CPU with the known values of its tensor arguments."""
     flat, spec = pytree.tree_flatten((args, kwargs))
     real = [
         value_of(leaf) if isinstance(leaf, torch.Tensor) else CPU if isinstance(leaf, torch.device) else leaf
@@ -249,7 +249,7 @@ def _forget_written(schema: Any, short: str, args: Any, kwargs: dict[str, Any]) 
 
 
 def _written(schema: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The fake tensors that an operator writes into, by the names of its parameters."""
+    """Yield the fake tensors that an operator modifies in place, with the names of their parameters."""
     named = ((argument, kwargs[argument.name]) for argument in schema.arguments if argument.name in kwargs)
     for argument, given in itertools.chain(zip(schema.arguments, args, strict=False), named):
         if argument.alias_info is not None and argument.alias_info.is_write:

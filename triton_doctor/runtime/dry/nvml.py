@@ -54,7 +54,7 @@ def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
 
 
 def _known(gpu: AbsentGpu) -> dict[str, tuple[str, str]]:
-    """The fields of a query, with their units."""
+    """Return value and unit of each nvidia-smi query field."""
     whole = str(gpu.memory // MIB)
     return {
         "index": ("0", ""),
@@ -75,7 +75,7 @@ def _known(gpu: AbsentGpu) -> dict[str, tuple[str, str]]:
 
 
 def _make_pynvml(gpu: AbsentGpu) -> Any:
-    """The module that reads NVML, with what programs call most."""
+    """Create a `pynvml` module with the functions that programs call most, which describe `gpu`."""
     module: Any = types.ModuleType("pynvml", "NVML of a GPU that a dry run pretends to have.")
     memory = types.SimpleNamespace(total=gpu.memory, free=gpu.memory, used=0)
     answers: dict[str, Any] = {

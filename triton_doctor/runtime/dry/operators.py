@@ -32,11 +32,11 @@ class PythonKernels:
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def register(self, key: str, function: Callable[..., Any]) -> None:
-        """`function` is the kernel of `key`."""
+        """Store `function` as the kernel of the operator and dispatch key in `key`."""
         self._functions[key] = function
 
     def find(self, name: str, overload: str, args: Any, kwargs: Any) -> Callable[..., Any] | None:
-        """The Python kernel that a GPU runs for the operator `name`, such as `aten::add`; None where it has none."""
+        """Return the Python function that implements the operator `name`, e.g. `aten::add`, on CUDA, or None."""
         if not self._functions:
             return None
         full = name.replace("::", "/") + (f".{overload}" if overload else "")

@@ -58,7 +58,7 @@ class Spot:
 
     @property
     def mode(self) -> int:
-        """The type and permissions of what is there, of a link itself; 0 for nothing."""
+        """Return the stat mode at the location, without following a link; 0 if nothing exists."""
         try:
             return posix.lstat(self.location).st_mode
         except OSError:
@@ -66,7 +66,7 @@ class Spot:
 
     @property
     def is_folder(self) -> bool:
-        """Whether a folder is there."""
+        """Return whether the location is a folder."""
         return stat.S_ISDIR(self.mode)
 
     def call(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 def pretend(
     gpu: AbsentGpu, unknown: Literal["guess", "stop"], world_size: int = 1, rank: int = 0
 ) -> Iterator[DryProcess]:
-    """Inside, torch and Triton believe in `gpu`. At the end every attribute is what it was; the guard alone stays."""
+    """Make torch and Triton behave as if `gpu` existed, inside this context.
+    At the end every replaced attribute is restored. Only the CUDA device guard of a CPU build of torch stays.
+    """
     install_guard()
     questions = Questions(unknown)
     mode = DryMode(questions)

@@ -32,18 +32,18 @@ class Questions:
 
     @property
     def guessed(self) -> bool:
-        """Whether something was guessed since the case began."""
+        """Return whether something was guessed since the current case began."""
         return bool(self._asked)
 
     @property
     def first(self) -> str | None:
-        """The first question of the case, and where it was asked; None where there was none."""
+        """Return the first question of the current case with its place, or None."""
         for question, site in self._asked:
             return question if site is None else f"{question} at {site.path}:{site.line}"
         return None
 
     def begin_case(self) -> None:
-        """What comes now does not depend on what was guessed before."""
+        """Forget earlier questions, so that guesses of previous cases do not count for the next."""
         self._asked.clear()
 
     def guess(self, question: str) -> int:

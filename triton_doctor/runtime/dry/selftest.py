@@ -48,7 +48,9 @@ def require_working(enter: Callable[[], contextlib.AbstractContextManager[object
 
 
 def require_working_elsewhere() -> None:
-    """As `require_working`, in a new interpreter: nothing in this process asks the driver, so that its forks may."""
+    """Run the test of `require_working` in a new interpreter.
+    This process then never touches the CUDA driver, so it may still fork.
+    """
     global _passed
 
     reason = _try_afresh()
@@ -66,7 +68,7 @@ def _does_not_work(reason: str) -> DoctorError:
 
 
 def _try_in_child(enter: Callable[[], contextlib.AbstractContextManager[object]]) -> str:
-    """Why it failed; empty where it did not."""
+    """Run the test in a forked child. Returns the reason of the failure; empty on success."""
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -96,7 +98,7 @@ def _try_in_child(enter: Callable[[], contextlib.AbstractContextManager[object]]
 
 
 def _try_afresh() -> str:
-    """As `_try_in_child`, in a new interpreter; for any GPU, since what fails does not depend on which."""
+    """Run the test in a new interpreter, for the default GPU. Returns the reason of the failure; empty on success."""
     root = Path(__file__).parents[3]
     code = f"import sys; sys.path.append({str(root)!r}); import triton_doctor.runtime.dry.selftest as test; test.main()"
     ours = ("_TRITON_DOCTOR_", "PYTEST_")
@@ -110,7 +112,7 @@ def _try_afresh() -> str:
 
 
 def main() -> None:
-    """In the new interpreter: raises where dry runs do not work."""
+    """Run the test inside the new interpreter. Raises where dry runs do not work."""
     from triton_doctor.runtime.dry.gpu import read_gpu
     from triton_doctor.runtime.dry.pretense import pretend
 
@@ -127,7 +129,7 @@ def _differentiates() -> bool:
 
 
 def _answer(enter: Callable[[], contextlib.AbstractContextManager[object]], writer: int) -> None:
-    """In the child: never returns."""
+    """Run the test in the forked child, write the result to `writer` and exit; never returns."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)

@@ -40,12 +40,12 @@ _lasting = contextlib.ExitStack()
 
 
 def active_gpu() -> AbsentGpu | None:
-    """The GPU that this process pretends to have; None outside of a dry run."""
+    """Return the simulated GPU of this process; None outside a dry run."""
     return None if _process is None else _process.gpu
 
 
 def begin_case() -> None:
-    """As `triton_doctor.runtime.dry.begin_case`."""
+    """Start a new case, if this process runs dry."""
     if _process is not None:
         _process.questions.begin_case()
 
@@ -71,7 +71,7 @@ def run_dry(
     path: str | Path | None = None,
     writes: Literal["overlay", "allow"] = "overlay",
 ) -> Iterator[Recording]:
-    """As `triton_doctor.dry_run`."""
+    """Run everything inside this context dry and record it; see `triton_doctor.dry_run`."""
     if unknown not in ("guess", "stop"):
         raise DoctorError(f"no way to treat what is unknown: {unknown!r}", hint='there are "guess" and "stop"')
     if not 0 <= rank < world_size:
@@ -82,7 +82,7 @@ def run_dry(
 
 
 def first_guess() -> str | None:
-    """As `triton_doctor.runtime.dry.first_guess`."""
+    """Return the first guess of the current case with its place; None without one or outside a dry run."""
     return None if _process is None else _process.questions.first
 
 
@@ -144,7 +144,7 @@ def _go_dry(target: str | None, unknown: Literal["guess", "stop"], world_size: i
 
 @contextlib.contextmanager
 def _own_caches() -> Iterator[None]:
-    """Kernels that were made before are made again inside."""
+    """Use empty kernel caches inside this context, so that kernels compiled earlier compile again."""
     from triton_doctor.runtime.dry.triton_stub import Caches
 
     assert _process is not None

@@ -15,9 +15,8 @@ DEEPEST = 8
 
 
 def find_written(fn: Any, depth: int = 0) -> frozenset[str]:
-    """The parameters of the JITFunction `fn` that reach the address of a store or an atomic, here or in what it calls.
-
-    All of them where its source cannot be read.
+    """Return the parameters of the JITFunction `fn` through which it, or a function it calls, writes memory.
+    Returns all parameters if the source cannot be read.
     """
     try:
         source = textwrap.dedent(fn.src)
@@ -62,7 +61,7 @@ class _AddressFlow:
                     self._sources[node.id] |= names
 
     def _stores(self, call: ast.Call) -> Iterator[str]:
-        """The names whose memory `call` writes."""
+        """Yield the names in the address expressions that `call` writes to."""
         called = ast.unparse(call.func)
         last = called.rpartition(".")[2]
         if "store" in last or last.startswith("atomic"):
@@ -82,7 +81,7 @@ class _AddressFlow:
                     yield from _address_names(value)
 
     def _callee(self, called: str) -> Any:
-        """The JITFunction that is called; None where it is none, or too deep."""
+        """Return the JITFunction that `called` names; None for other callables or at the depth limit."""
         if self._depth >= DEEPEST or hasattr(builtins, called):
             return None
         value: Any = None
@@ -94,7 +93,7 @@ class _AddressFlow:
 
 
 def _address_names(node: ast.AST) -> Iterator[str]:
-    """The names that an address is computed from. What was loaded is data, and carries no address on."""
+    """Yield the names an address expression uses, except inside loads, whose results are data."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "load":
         return
     if isinstance(node, ast.Name):

@@ -30,15 +30,15 @@ class DryStream:
         return 0
 
     def query(self) -> bool:
-        """Whether its work is done."""
+        """Return True: all work on the stream is done."""
         return True
 
     def is_capturing(self) -> bool:
-        """Whether a graph is being captured."""
+        """Return False: no graph is being captured."""
         return False
 
     def record_event(self, event: Any = None) -> Any:
-        """The event, which has happened."""
+        """Return `event`, or a new event, which counts as completed."""
         return event or DryEvent()
 
     def synchronize(self, *args: Any, **kwargs: Any) -> None:
@@ -54,11 +54,11 @@ class DryEvent:
         self.cuda_event, self.event_id, self.device = 0, 0, CUDA
 
     def elapsed_time(self, other: DryEvent) -> float:
-        """Milliseconds; no time passes on a GPU that is not there, and programs divide by it."""
+        """Return 1.0 ms for any pair of events, since programs divide by the elapsed time."""
         return 1.0
 
     def query(self) -> bool:
-        """Whether it has happened."""
+        """Return True: the event has completed."""
         return True
 
     def record(self, *args: Any, **kwargs: Any) -> None:
@@ -85,10 +85,10 @@ class DryGraph:
     """A CUDA graph: what was launched in its capture was seen then, and a replay launches nothing."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As of torch.cuda.CUDAGraph."""
+        """Accept and ignore the arguments of torch.cuda.CUDAGraph."""
 
     def pool(self) -> tuple[int, int]:
-        """Its memory pool."""
+        """Return the id of the memory pool."""
         return 0, 0
 
     def replay(self, *args: Any, **kwargs: Any) -> None:
@@ -101,7 +101,7 @@ class DryGenerator(torch.Generator):  # type: ignore[misc]
     """A generator on CUDA. Its state is a seed and an offset, which libraries take apart."""
 
     def get_state(self) -> Any:
-        """Seed and offset, as bytes."""
+        """Return the seed and the offset as a byte tensor."""
         with real_tensors():
             return torch.tensor([self.initial_seed(), 0], dtype=torch.int64).view(torch.uint8)
 
@@ -109,7 +109,7 @@ class DryGenerator(torch.Generator):  # type: ignore[misc]
         """Do nothing."""
 
     def get_offset(self) -> int:
-        """How many numbers were drawn."""
+        """Return 0: no random numbers were drawn."""
         return 0
 
     def set_offset(self, offset: int) -> None:
@@ -117,7 +117,7 @@ class DryGenerator(torch.Generator):  # type: ignore[misc]
 
     @property
     def device(self) -> Any:
-        """CUDA, where C++ has no generator on a CPU build."""
+        """Return the CUDA device, although the C++ generator of a CPU build is on the CPU."""
         return CUDA
 
 
@@ -127,7 +127,7 @@ class GeneratorType(type):
     real = torch.Generator
 
     def __call__(cls, device: Any = "cpu") -> Any:
-        """A generator for `device`."""
+        """Create a generator: a DryGenerator for CUDA, torch's own for other devices."""
         return DryGenerator("cpu") if torch.device(device).type == "cuda" else cls.real(device)
 
     def __instancecheck__(cls, instance: object) -> bool:

@@ -141,7 +141,7 @@ def _patch_subclasses(patches: Patches) -> None:
 
 
 def _patch_class_dispatch(patches: Patches, mode: DryMode) -> None:
-    """The engine asks for devices also where the mode is not on: inside the mode's own kernels."""
+    """Answer device queries of the autograd engine even inside an operator, where the mode is off."""
     before = vars(FakeTensor)["__torch_dispatch__"].__func__
 
     def dispatch(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -157,7 +157,7 @@ def _fill(value: object, shape: tuple[int, ...]) -> Any:
 
 
 def _assign_data(self: Any, source: Any) -> None:
-    """`parameter.data = source`, with what Python keeps of a tensor: C++ takes shape, strides and dtype over alone."""
+    """Set `parameter.data = source`, and copy the Python attributes that C++ does not: device and known value."""
     TORCH_DATA.__set__(self, source)
     if not isinstance(source, FakeTensor):
         return

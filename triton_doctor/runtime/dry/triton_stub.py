@@ -70,7 +70,7 @@ class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
             self._run = launch
 
     def result(self) -> DryKernel:
-        """As of a kernel that compiles in the background."""
+        """Return the kernel itself, as a future of a background compile does."""
         return self
 
 
@@ -83,7 +83,7 @@ _indices: weakref.WeakKeyDictionary[Any, tuple[int, ...]] = weakref.WeakKeyDicti
 
 
 def _written_indices(fn: Any) -> tuple[int, ...]:
-    """The places of the parameters that the kernel writes through."""
+    """Return the positions of the parameters that the kernel writes through. Cached by function."""
     indices = _indices.get(fn.fn)
     if indices is None:
         written = find_written(fn)
@@ -213,7 +213,7 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
 
 
 def _find_benchmarker(self: Any) -> Any:
-    """As Autotuner.do_bench: what the program gave, or else that of the driver."""
+    """Return the benchmark function of an Autotuner: the user's, or that of the driver."""
     given = getattr(self, "_do_bench", None)
     return driver.active.get_benchmarker() if given is None else given
 
@@ -223,13 +223,13 @@ def _set_benchmarker(self: Any, value: Any) -> None:
 
 
 def _run_benchmark(self: Any, tuning_key: Any, configs: Any, bench_fn: Callable[[], Any]) -> bool:
-    """As of an Autotuner that finds nothing on disk; nothing is written there."""
+    """Run the benchmarks like an Autotuner without an entry on disk. Writes nothing to disk."""
     bench_fn()
     return False
 
 
 def _measure_equal(fn: Callable[[], Any], *_: Any, quantiles: Sequence[float] | None = None, **__: Any) -> Any:
-    """As triton.testing.do_bench, with one call and no clock."""
+    """Call `fn` once and return 1.0 ms, in the form of triton.testing.do_bench."""
     fn()
     return [1.0] * len(quantiles) if quantiles else 1.0
 

@@ -26,20 +26,20 @@ _overwritten: weakref.WeakSet[Any] = weakref.WeakSet()
 
 @contextlib.contextmanager
 def real_tensors() -> Iterator[None]:
-    """Inside, torch computes on real tensors: no mode sees what it does."""
+    """Compute on real tensors inside this context: no torch dispatch mode is active."""
     with torch._C._DisableTorchDispatch(), torch.no_grad():
         yield
 
 
 def is_worth_keeping(tensor: Any) -> bool:
-    """Whether the values of `tensor` are kept: it is small, and may decide shapes or loops."""
+    """Return whether to store the values of `tensor`: it is small and may decide shapes or loops."""
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         return bool(tensor.numel() <= MOST_FLOATS)
     return bool(tensor.numel() <= MOST_INTEGERS and tensor.layout == torch.strided)
 
 
 def value_of(tensor: Any) -> Any:
-    """The values of `tensor` as a tensor on the CPU; None where they are not known."""
+    """Return the values of `tensor` as a CPU tensor; None if unknown."""
     if not isinstance(tensor, FakeTensor):
         return tensor if tensor.device.type == "cpu" and tensor.numel() <= MOST_INTEGERS else None
     value = getattr(tensor, "_dry_value", None)
@@ -51,13 +51,13 @@ def value_of(tensor: Any) -> Any:
 
 
 def keep_value(tensor: Any, value: Any) -> None:
-    """`value`, a real tensor, is what `tensor` holds."""
+    """Store the real tensor `value` as the contents of `tensor`, if the shapes match."""
     if tuple(value.shape) == tuple(tensor.shape):
         tensor._dry_value = value
 
 
 def forget_value(tensor: Any) -> None:
-    """The values of `tensor`, and of all that shares its storage, are no longer known."""
+    """Mark the values of `tensor`, and of tensors that share its storage, as unknown."""
     value = getattr(tensor, "_dry_value", None)
     if value is not None:
         with real_tensors():
@@ -66,7 +66,7 @@ def forget_value(tensor: Any) -> None:
 
 
 def replace_value(tensor: Any, source: Any) -> None:
-    """All of `tensor` was overwritten with `source`, a tensor or a number."""
+    """Record that all elements of `tensor` were overwritten with `source`, a tensor or a number."""
     value = value_of(source) if isinstance(source, torch.Tensor) else source
     if value is None:
         return
@@ -77,7 +77,7 @@ def replace_value(tensor: Any, source: Any) -> None:
 
 
 def is_whole(tensor: Any) -> bool:
-    """Whether `tensor` is all of its storage."""
+    """Return whether `tensor` spans its entire storage."""
     return bool(
         tensor.storage_offset() == 0 and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
     )

@@ -122,7 +122,7 @@ class _PartsOfTensor:
 
 
 def _as_fake(real: Any, device: Any) -> Any:
-    """A tensor like `real`, without its data unless it is small, on `device`: a name, or the number of a GPU."""
+    """Return a fake tensor like `real` on `device` (name or GPU index), with the data only if it is small."""
     made = torch.empty_strided(real.shape, real.stride(), dtype=real.dtype, device=device)
     if isinstance(made, FakeTensor) and is_worth_keeping(real):
         with unset_fake_temporarily():

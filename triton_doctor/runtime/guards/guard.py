@@ -30,7 +30,7 @@ class Guard:
     """What stands after a warm-up, until `close`; also a context, which closes it."""
 
     def __init__(self, kernel: str, reaction: Reaction, reason: str, when: str | None = None) -> None:
-        """`reason` ends the first line of what is told. Until the condition `when` holds, nothing is told."""
+        """Start the guard, or with `when` wait until that condition holds. `reason` ends the first message line."""
         from triton_doctor.runtime import hooks
 
         hooks.require_triton()
@@ -61,9 +61,8 @@ class Guard:
             hooks.emit(MarkEvent(name=WARMED_UP, at_ns=at_ns))
 
     def close(self) -> None:
-        """Tell nothing any more; closing twice does no harm.
-
-        Raises UncheckedError where it was to raise, and could not see whether kernels compiled.
+        """Stop the guard; closing twice is harmless.
+        Raises UncheckedError for a guard that raises, if it could not observe whether kernels compiled.
         """
         self._detach()
         self._require_sight()
@@ -106,23 +105,21 @@ class Guard:
 
 @contextlib.contextmanager
 def forbid_compiles(kernel: str = "*") -> Iterator[None]:
-    """Inside, a launch raises UnexpectedCompileError if it compiles, loads from disk or tunes a kernel.
-
-    `kernel` is a glob of kernel names. All threads are held to it; contexts nest. What is in memory launches as ever.
-    The error says what changed against the kernels in memory, and is raised before the kernel runs. Raises
-    UncheckedError where it could not be seen whether kernels compiled.
+    """Refuse compiles inside this context: launches that compile, load or tune raise UnexpectedCompileError.
+    `kernel` is a glob of kernel names. Applies to all threads; contexts nest. Kernels in memory launch as usual.
+    The error names the difference from the kernels in memory, and is raised before the kernel runs. Raises
+    UncheckedError if compiles could not be observed.
     """
     with Guard(kernel, "raise", "where compiles are forbidden"):
         yield
 
 
 def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*", when: str | None = None) -> Guard:
-    """From here each compile, load from disk and round of tuning is a surprise: told, raised, or handed on.
-
-    For servers, at the end of the warm-up. `on_compile`: "warn" gives a CompileWarning at the line that launched,
-    "raise" an UnexpectedCompileError, and a callable gets that error unraised, on the thread that launched, before
-    the kernel runs; what it raises, the launch raises. Lasts until the Guard is closed. With `when`, not from here, but
-    from when a port listens (`port:8000`), an address answers 200 (`http://...`) or a line is printed (`line:REGEX`).
+    """Report each compile, load from disk and autotuning from here on; for servers, after the warm-up.
+    `on_compile`: "warn" issues a CompileWarning at the line of the launch, "raise" raises UnexpectedCompileError,
+    and a callable receives that error on the launching thread before the kernel runs; what it raises, the launch
+    raises. Active until the Guard is closed. With `when` it starts later: once a port listens (`port:8000`), a URL
+    answers 200 (`http://...`) or a line is printed (`line:REGEX`).
     """
     require_reaction(on_compile, "on_compile")
     if when is not None and require_condition(when, "when") == CALL:

@@ -32,7 +32,7 @@ class LiveCauses:
         self._histories: dict[tuple[type, KernelName], History] = {}
 
     def explain(self, event: CompileEvent | AutotuneEvent) -> Recompile:
-        """Why `event` happened; from now it is an earlier one."""
+        """Return the cause of `event` and add `event` to the history of its kernel."""
         place = (type(event), event.kernel)
         with _lock:
             history = self._histories.get(place)

@@ -29,7 +29,9 @@ Told = TypeVar("Told", UnexpectedCompileError, CompilingStepsError)
 
 
 def react(reaction: Literal["warn", "raise"] | Callable[[Told], object], error: Told) -> None:
-    """On the thread that launched, inside the launch or step. Raises RefusedError with what that is to raise."""
+    """Warn, call `reaction` or raise, on the launching thread.
+    RefusedError wraps the exception that the launch or step is to raise.
+    """
     if reaction == "raise":
         raise RefusedError(error)
     try:

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 def limit_compiling_steps(at_most: int, *, of: int = 100, on_excess: StepReaction = "warn") -> StepLimit:
-    """From here at most `at_most` of each `of` steps or requests that follow one another may compile, load or tune.
-
-    For long runs, once they are warm: a late shape is allowed, a shape a step is not. Steps are those of
-    `triton_doctor.step()`, or found; requests those of `triton_doctor.request`. `on_excess`: "warn" gives a
-    CompileWarning, "raise" makes the step raise CompilingStepsError at its end, and a callable gets that error
-    unraised. Lasts until the StepLimit is closed.
+    """Limit how many of each `of` consecutive steps or requests may compile, load or tune.
+    For long runs after the warm-up: a rare new shape is allowed, a new shape every step is not. Steps are those of
+    `triton_doctor.step()` or detected ones; requests those of `triton_doctor.request`. `on_excess`: "warn" issues a
+    CompileWarning, "raise" makes the end of the step raise CompilingStepsError, and a callable receives that error.
+    Active until the StepLimit is closed. Raises DoctorError for invalid numbers.
     """
     require_reaction(on_excess, "on_excess")
     for name, value, least in (("at_most", at_most, 0), ("of", of, 1)):
@@ -49,7 +48,7 @@ class StepLimit:
         hooks.attach(self._receive, count_launches=False)
 
     def close(self) -> None:
-        """Tell nothing any more; closing twice does no harm."""
+        """Stop counting; closing twice is harmless."""
         from triton_doctor.runtime import hooks
 
         hooks.detach(self._receive)

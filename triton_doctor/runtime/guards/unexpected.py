@@ -30,23 +30,23 @@ class UnexpectedCompileError(RuntimeError):
     """
 
     def __init__(self, recompile: Recompile, reason: str) -> None:
-        """`reason` is the guard's own: what had been promised."""
+        """Create the error. `reason` names the rule of the guard that was broken."""
         super().__init__(recompile, reason)
         self.recompile = recompile
         self.reason = reason
 
     @property
     def event(self) -> CompileEvent | AutotuneEvent:
-        """What happened."""
+        """Return the event of the compile or autotuning."""
         return self.recompile.event
 
     @property
     def place(self) -> tuple[str, int]:
-        """The path and line to blame: of the launch, else of the kernel."""
+        """Return path and line of the launch, or of the kernel if nothing launched it."""
         return place_of(self.event)
 
     def __str__(self) -> str:
-        """Three lines: what and where, why, and the way out."""
+        """Return three lines: the event with its place, the cause, and the remedy."""
         why = tell_cause(self.recompile)
         lines = [f"{tell_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
         return "\n".join([*lines, f"  hint: {way_out(self.recompile)}"])
@@ -59,17 +59,17 @@ class CompilingStepsError(RuntimeError):
     """
 
     def __init__(self, kind: str, compiling: tuple[str, ...], count: int, at_most: int, last: Recompile) -> None:
-        """`kind` is `step` or `request`."""
+        """Create the error. `kind` is `step` or `request`."""
         super().__init__(kind, compiling, count, at_most, last)
         self.kind, self.compiling, self.count, self.at_most, self.last = kind, compiling, count, at_most, last
 
     @property
     def place(self) -> tuple[str, int]:
-        """The path and line of the latest compile."""
+        """Return path and line of the latest compile."""
         return place_of(self.last.event)
 
     def __str__(self) -> str:
-        """Three lines: how many, the latest cause, and the way out."""
+        """Return three lines: how many steps, the latest cause, and the remedy."""
         shown = ", ".join(self.compiling[-NAMES_SHOWN:])
         which = shown if len(self.compiling) <= NAMES_SHOWN else f"at last {shown}"
         said = f"{len(self.compiling)} of the last {self.count} {self.kind}s compiled, at most {self.at_most} allowed"
@@ -79,13 +79,13 @@ class CompilingStepsError(RuntimeError):
 
 
 def place_of(event: CompileEvent | AutotuneEvent) -> tuple[str, int]:
-    """The path and line of the launch; of the kernel where nobody launched."""
+    """Return path and line of the launch, or of the kernel if nothing launched it."""
     site = event.launch_site or event.kernel
     return site.path, site.line
 
 
 def tell_event(event: CompileEvent | AutotuneEvent) -> str:
-    """What happened to which kernel, and how long it took."""
+    """Describe the event: the kernel, what happened, and how long it took."""
     name = f"`{event.kernel.name}`"
     if isinstance(event, AutotuneEvent) and event.cached:
         return f"{name} took its tuning from disk"
@@ -97,7 +97,7 @@ def tell_event(event: CompileEvent | AutotuneEvent) -> str:
 
 
 def tell_cause(recompile: Recompile) -> str:
-    """The code of the cause, and the cause in words."""
+    """Describe the cause with its code."""
     event = recompile.event
     if recompile.nearest is not None:
         return f"{recompile.code}: {tell(recompile)}"
@@ -109,10 +109,10 @@ def tell_cause(recompile: Recompile) -> str:
 
 
 def at(site: LaunchSite | None) -> str:
-    """Where it was launched, after what happened; nothing where nobody launched."""
+    """Format the launch site as ` at path:line`; empty if there is none."""
     return "" if site is None else f" at {site.path}:{site.line}"
 
 
 def milliseconds(duration_us: int) -> str:
-    """`39.1 ms`."""
+    """Format a duration: `39.1 ms`."""
     return f"{duration_us / 1000:.1f} ms"

@@ -19,17 +19,17 @@ _warm_from_s = float("inf")
 
 
 def is_warm() -> bool:
-    """Whether compiles are a surprise from now on."""
+    """Return whether the warm-up is over: a guard is active, or the time set has passed."""
     return bool(_guards) or time.monotonic() >= _warm_from_s
 
 
 def begin_warmth(guard: object) -> None:
-    """`guard` was opened after a warm-up."""
+    """Register `guard`, which was opened after a warm-up."""
     _guards.add(guard)
 
 
 def end_warmth(guard: object) -> None:
-    """`guard` is closed."""
+    """Unregister `guard`, which was closed."""
     _guards.discard(guard)
 
 

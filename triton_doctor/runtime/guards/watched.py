@@ -116,7 +116,7 @@ _watched = _Watching()
 
 
 def _name_of(kernel: object) -> KernelName:
-    """The name of what all decorators stand over. Raises DoctorError for what is no kernel."""
+    """Return the name of the kernel below all decorators. Raises DoctorError if it is no kernel."""
     from triton_doctor.runtime.hooks.describe import kernel_name
 
     function = kernel

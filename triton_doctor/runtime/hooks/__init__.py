@@ -76,7 +76,7 @@ def require_triton() -> None:
 
 
 def attach(sink: Sink, *, count_launches: bool = True) -> None:
-    """`sink` receives each event from now on. Never raises for a version of triton: it warns through `sink`."""
+    """Send each event to `sink` from now on. An unknown Triton version does not raise: `sink` gets a warning."""
     import triton
 
     with _attached.lock:
@@ -113,7 +113,7 @@ def watch_cache_folder(value: str | None) -> None:
 
 
 def detach(sink: Sink) -> None:
-    """`sink` receives nothing any more; it is warned if something was hidden from it. Twice does no harm."""
+    """Stop sending events to `sink`, after a warning if hooks were replaced. Harmless if not attached."""
     with _attached.lock:
         observer = _attached.observer
         if observer is None or sink not in observer.sinks:
@@ -158,26 +158,26 @@ def call_while_launching(pulse: Callable[[], None]) -> None:
 
 
 def launches_so_far() -> dict[KernelName, int]:
-    """Launches by kernel since counting began in this process; empty while nobody counts."""
+    """Return the launches by kernel since counting began in this process; empty if not counting."""
     counter = _attached.counter
     return {} if counter is None else counter.totals()
 
 
 def emit(event: Event) -> None:
-    """`event` reaches everybody who listens."""
+    """Send `event` to all sinks."""
     if _attached.observer is not None:
         _attached.observer.emit(event)
 
 
 def tell_dry_compile(src: Any, *, options: Any, target: Any, guessed: bool) -> None:
-    """A dry run has made the variant `src`, which a launch on this thread's stack asked for."""
+    """Emit the event of the variant `src` of a dry run, for the launch on this thread's stack."""
     if _attached.observer is not None:
         dry = {"options": options, "target": target}
         _attached.observer.built(src, compiled=True, stages_us=(), dry=dry, guessed=guessed)
 
 
 def compiled_before(event: CompileEvent) -> tuple[CompileEvent, ...]:
-    """What the kernel object of `event` compiled before it and keeps in memory, seen by us or not, oldest first."""
+    """Return the earlier compiles that the kernel object of `event` keeps in memory, oldest first."""
     observer = _attached.observer
     fn = None if observer is None else observer.object_of(event)
     if observer is None or fn is None:
@@ -190,25 +190,25 @@ def compiled_before(event: CompileEvent) -> tuple[CompileEvent, ...]:
 
 
 def interpreted_so_far() -> dict[KernelName, tuple[int, int]]:
-    """Launches in interpreter mode by kernel, in this process: their number, and nanoseconds."""
+    """Return the launches in interpreter mode by kernel: their number, and their nanoseconds."""
     observer = _attached.observer
     return {} if observer is None else dict(observer.interpreting)
 
 
 def open_steps() -> Steps | None:
-    """The steps and requests of this process; None where nobody listens."""
+    """Return the steps and requests of this process; None if no sink is attached."""
     observer = _attached.observer
     return None if observer is None else observer.steps
 
 
 def open_activities() -> Activities | None:
-    """What this process does now; None where nobody listens."""
+    """Return the current activities of this process; None if no sink is attached."""
     observer = _attached.observer
     return None if observer is None else observer.activities
 
 
 def watch_late_steps() -> None:
-    """A library that steps was imported only now: see its steps, if anybody listens."""
+    """Record the steps of a library that was imported just now, if a sink is attached."""
     with _attached.lock:
         if _attached.observer is not None:
             slots = watch_steps(_attached.observer)
@@ -216,7 +216,7 @@ def watch_late_steps() -> None:
 
 
 def watch_late_interpreter() -> None:
-    """The interpreter was imported only now: see what runs in it, if anybody listens."""
+    """Record interpreter mode, whose module was imported just now, if a sink is attached."""
     with _attached.lock:
         if _attached.observer is not None:
             slots = watch_interpreter(_attached.observer)
@@ -224,7 +224,7 @@ def watch_late_interpreter() -> None:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """`3.6.0+git123` to (3, 6)."""
+    """Return major and minor version: `3.6.0+git123` gives (3, 6)."""
     return tuple(int(part) for part in text.split("+")[0].split(".")[:2] if part.isdecimal())
 
 

@@ -36,7 +36,7 @@ class Begun(threading.local):
     stages: list[tuple[str, int]] | None = None
 
     def end(self) -> None:
-        """The compile is over."""
+        """Reset the state at the end of a compile."""
         self.started_ns, self.apart_us, self.source, self.stages = 0, 0, None, None
         self.activities.end(COMPILING)
 
@@ -88,7 +88,7 @@ def _tell_beginning(observer: Observer, src: Any) -> None:
 
 
 def triton_key() -> str:
-    """The hash of the installed triton, where each version keeps it."""
+    """Return the hash of the installed Triton."""
     from triton.compiler import compiler
     from triton.runtime import cache
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def watch_compiles(observer: Observer) -> Iterator[Patch]:
-    """`observer` learns of each compile from now on."""
+    """Report each compile to `observer` from now on."""
     yield watch_listener(observer)
     yield watch_beginning(observer)
     yield from watch_async(observer)
 
 
 def watch_listener(observer: Observer) -> KnobSlot:
-    """`observer` hears what the listener is told; the listener itself stays the program's (triton 3.9 knobs.py:421)."""
+    """Observe calls of Triton's compile listener; the program's own is still called (triton 3.9 knobs.py:421)."""
     from triton import knobs
     from triton.compiler import compiler
 
@@ -75,7 +75,7 @@ def _sizes(files: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
 
 
 def watch_async(observer: Observer) -> Iterator[Slot]:
-    """AsyncCompileMode, since 3.5, compiles on other threads: the launch is read where it submits."""
+    """Read the launch where AsyncCompileMode, since 3.5, submits its compile to another thread."""
     try:
         from triton.runtime._async_compile import AsyncCompileMode
     except ImportError:

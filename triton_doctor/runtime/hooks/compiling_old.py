@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watch_compiles(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each compile from now on."""
+    """Report each compile to `observer` from now on."""
     from triton.backends import backends
     from triton.compiler import compiler
 

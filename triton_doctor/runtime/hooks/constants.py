@@ -22,21 +22,21 @@ PLAIN = (type(None), bool, int, float, str)
 
 
 def encode_constants(src: Any) -> tuple[tuple[str, str], ...]:
-    """Those constants of `src`, an ASTSource, that a CompileKey does not keep as they are."""
+    """Return the constants of `src`, an ASTSource, that a CompileKey does not hold exactly, as JSON text."""
     names = [param.name for param in src.fn.params]
     constants = ((parameter_name(key, names), value) for key, value in src.constants.items())
     return tuple((name, json.dumps(encode_constant(value))) for name, value in constants if not _is_kept(value))
 
 
 def _is_kept(value: Any) -> bool:
-    """Whether a CompileKey keeps `value` itself (`describe.scalar`)."""
+    """Return whether a CompileKey holds `value` exactly (`describe.scalar`)."""
     if type(value) is str:
         return len(value) <= LONGEST_TEXT
     return type(value) in PLAIN and not (type(value) is float and not math.isfinite(value))
 
 
 def encode_constant(value: Any) -> Any:
-    """`value` as JSON: itself where that is exact, else an object with its kind as the only key."""
+    """Convert `value` to JSON: itself if that is exact, else an object whose only key is its kind."""
     kind = type(value)
     if kind is float and not math.isfinite(value):
         return {"float": repr(value)}
@@ -74,9 +74,8 @@ class UnkeptError(ValueError):
 
 
 def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> Any:
-    """The opposite of `encode_constant`. `find_kernel` returns a JITFunction by its module, name and path.
-
-    Raises UnkeptError for what cannot be made again.
+    """Decode the result of `encode_constant`. `find_kernel` takes module, name and path of a JITFunction.
+    Raises UnkeptError if the constant cannot be restored.
     """
     if not isinstance(value, dict):
         return value

@@ -25,7 +25,7 @@ OPTIONS_LEFT_OUT = frozenset({"extern_libs", "backend_name", "arch"})
 
 
 def scalar(value: Any) -> Scalar:
-    """`value` as it is kept: itself where JSON can hold it, else its text; a tensor by its type alone."""
+    """Convert `value` for a recording: unchanged if JSON can hold it, else its text; for a tensor, only its type."""
     kind = type(value)
     if kind is float and not math.isfinite(value):
         return repr(value)
@@ -46,7 +46,7 @@ def scalar(value: Any) -> Scalar:
 
 
 def kernel_name(fn: Any) -> KernelName:
-    """Of a JITFunction, an InterpretedFunction, or a plain function."""
+    """Return the name of a JITFunction, an InterpretedFunction or a plain function."""
     function = getattr(fn, "fn", fn)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -71,9 +71,8 @@ def _def_line(code: CodeType) -> int:
 
 
 def source_of(fn: Any) -> str:
-    """What identifies the source of a JITFunction, its callees and captured constants; computed by triton already.
-
-    The end of a hash; before triton 3.5 the line number follows it.
+    """Return a hash of the source of a JITFunction with its callees and captured constants, computed by Triton.
+    This is the end of the hash; before triton 3.5 the line number follows.
     """
     return str(fn.cache_key)[-16:]
 
@@ -81,7 +80,7 @@ def source_of(fn: Any) -> str:
 def compile_key(
     src: Any, options: tuple[tuple[str, Scalar], ...], target: Any, launch_options: Mapping[str, Any]
 ) -> CompileKey:
-    """The key of `src`, an ASTSource. `options` are parsed, `launch_options` what the launch wrote."""
+    """Return the key of `src`, an ASTSource. `options` are parsed, `launch_options` those the launch passed."""
     params = src.fn.params
     names = [param.name for param in params]
     declared = {param.name for param in params if param.is_constexpr}
@@ -115,7 +114,7 @@ def compile_key(
 
 
 def target_text(target: Any) -> str:
-    """A GPUTarget as `cuda:90`."""
+    """Format a GPUTarget: `cuda:90`."""
     return f"{target.backend}:{target.arch}"
 
 
@@ -134,7 +133,7 @@ def _leaves(name: str, kind: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parameter_name(key: Any, names: list[str]) -> str:
-    """The parameter that `key` of a dict of triton's is about, with the indices of a part of a tuple: `strides[0]`."""
+    """Return the parameter for `key` of a Triton dict, with indices for a part of a tuple: `strides[0]`."""
     # A path of indices since 3.3, a name before.
     if isinstance(key, tuple):
         return names[key[0]] + "".join(f"[{index}]" for index in key[1:])
@@ -160,15 +159,14 @@ def _property(name: str, value: Any) -> str:
 
 
 def parsed_options(options: Any) -> tuple[tuple[str, Scalar], ...]:
-    """Triton's parsed options, by name."""
+    """Return Triton's parsed options, sorted by name."""
     chosen = sorted(vars(options).keys() - OPTIONS_LEFT_OUT)
     return tuple((name, scalar(getattr(options, name))) for name in chosen)
 
 
 def named_parts(key: Sequence[Any], names: Sequence[str] | None) -> tuple[tuple[str, Scalar], ...]:
-    """The parts of a key of tuning by name. `names` are those of the first; the rest are dtypes of tensors.
-
-    A tuner of a library may make one text of its key: that is one part, without a name.
+    """Return the parts of a tuning key by name. `names` are those of the first; the rest are tensor dtypes.
+    A key that is a single text, as some libraries make it, is one part.
     """
     if isinstance(key, str):
         key, names = (key,), None
@@ -178,7 +176,7 @@ def named_parts(key: Sequence[Any], names: Sequence[str] | None) -> tuple[tuple[
 
 
 def read_timings(timings: Mapping[Any, Any], *, dry: bool) -> tuple[tuple[str, float], ...]:
-    """Configs as text with their milliseconds; those of a dry run are 0."""
+    """Return configs as text with their timings in milliseconds; 0 in a dry run."""
     return tuple((str(config), 0.0 if dry else _milliseconds(timing)) for config, timing in timings.items())
 
 

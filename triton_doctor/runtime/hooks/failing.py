@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def watch_failures(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each compile that fails from now on; the program gets the very exception."""
+    """Report each failed compile to `observer` from now on; the program gets the original exception."""
     from triton.backends import backends
     from triton.compiler import compiler
 
@@ -38,7 +38,7 @@ def watch_failures(observer: Observer) -> Iterator[Slot]:
 
 
 def refused_launch(event: CompileEvent, error: BaseException) -> FailureEvent:
-    """The compile of `event` succeeded, and a guard made its launch raise `error`."""
+    """Return the event for a launch that a guard made fail with `error`, after its compile succeeded."""
     return FailureEvent(
         kernel=event.kernel,
         stage="launch",
@@ -54,7 +54,7 @@ def refused_launch(event: CompileEvent, error: BaseException) -> FailureEvent:
 
 
 def tell_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:
-    """A compile of `src` failed at `stage`; it took since its beginning where `took_ns` is None."""
+    """Emit the event of a compile of `src` that failed at `stage`.  `took_ns` None means: since the compile began."""
     try:
         begun = observer.begun
         if took_ns is None:
@@ -98,7 +98,7 @@ def _watch_ir(source: Any, observer: Observer) -> Slot:
 
 
 def _watch_cache(compiler: Any, observer: Observer) -> Slot:
-    """A full disk, or a name that no file can have, shows where Triton asks for its folder or writes into it."""
+    """Report failures of the cache manager, such as a full disk or an invalid file name."""
     slot = Slot(compiler, "get_cache_manager")
     before = slot.before
 

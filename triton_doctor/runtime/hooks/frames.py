@@ -41,7 +41,7 @@ class LaunchOnStack:
 
 
 def read_stack() -> tuple[Mapping[str, Any], LaunchOnStack]:
-    """The locals of the `compile` that is on this thread's stack, empty where there is none, and its launch."""
+    """Return the locals of Triton's `compile` on this thread's stack, or an empty mapping, and the launch."""
     compiling: Mapping[str, Any] = {}
     launch = LaunchOnStack()
     for frame in _callers():
@@ -63,7 +63,7 @@ def read_stack() -> tuple[Mapping[str, Any], LaunchOnStack]:
 
 
 def source_on_stack() -> Any:
-    """The ASTSource that a launch is about to have compiled (triton 3.9 jit.py:886); None where there is none."""
+    """Return the ASTSource that a launch is about to compile (triton 3.9 jit.py:886), or None."""
     for frame in _callers():
         if (
             frame.f_code.co_name in ("_do_compile", "run")
@@ -74,16 +74,15 @@ def source_on_stack() -> Any:
 
 
 def launch_site() -> LaunchSite | None:
-    """The innermost frame that is not triton's, torch's, ours or a wrapper's; None on a thread that has none."""
+    """Return the innermost frame outside Triton, torch, this package and wrappers of kernels, or None."""
     theirs = (frame for frame in _callers() if _package(frame) not in NOT_THE_USERS)
     return next((_site(frame) for frame in theirs if not passes_launch_on(frame)), None)
 
 
 def passes_launch_on(frame: FrameType) -> bool:
-    """Whether `frame` is a wrapper's, such as a library's own cache of kernels: its caller is who launches.
-
-    That is a method of something that launches as a kernel does, or takes whatever it is given for a kernel that it
-    holds, as its object or in its closure.
+    """Return whether `frame` belongs to a wrapper of a kernel, so that its caller is the launch site.
+    Such a frame is a method of an object that launches like a kernel, or forwards arbitrary arguments to a kernel
+    held by its object or closure.
     """
     code = frame.f_code
     owner = frame.f_locals.get("self")
@@ -97,7 +96,7 @@ def passes_launch_on(frame: FrameType) -> bool:
 
 
 def _launches(owner: Any) -> bool:
-    """Whether `owner` is a kernel, a tuner, or a library's wrapper of one."""
+    """Return whether `owner` is a kernel, an Autotuner, or a wrapper of one."""
     return any(kind.__name__ == "KernelInterface" for kind in type(owner).__mro__)
 
 

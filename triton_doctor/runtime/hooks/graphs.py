@@ -31,7 +31,7 @@ class GraphReader:
         self._captures_told = False
 
     def read(self) -> Iterator[GraphEvent | ChoicesEvent | WarningEvent]:
-        """What happened since; nothing where torch is not imported. Never raises."""
+        """Yield the events since the last call; none if torch is not imported. Never raises."""
         try:
             if not self._captures_told and captured_graphs():
                 self._captures_told = True
@@ -86,7 +86,7 @@ class GraphReader:
 
 
 def captured_graphs() -> bool:
-    """Whether this process began to capture a CUDA graph by `torch.cuda.graph`, at any time."""
+    """Return whether this process has begun to capture a CUDA graph by `torch.cuda.graph`."""
     # The first capture makes the stream, and the class keeps it (torch 2.13 cuda/graphs.py, graph.__init__).
     graph = getattr(sys.modules.get("torch.cuda.graphs"), "graph", None)
     return getattr(graph, "default_capture_stream", None) is not None

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 
 def watch_interpreter(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each kernel that is interpreted.
-
-    The interpreter imports numpy, which a program that never interprets is not made to pay for.
+    """Report each interpreted kernel to `observer`.
+    Does nothing unless numpy is imported or TRITON_INTERPRET is set, since the interpreter imports numpy.
     """
     if "numpy" not in sys.modules and not os.environ.get("TRITON_INTERPRET"):
         return

@@ -45,7 +45,7 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """Launches so far."""
+        """Return the number of launches so far."""
         return self.done + self.given - operator.length_hint(self.turns)
 
     def begin_span(self) -> None:
@@ -94,7 +94,7 @@ class LaunchCounter:
         yield slot
 
     def totals(self) -> dict[KernelName, int]:
-        """Launches of each kernel so far."""
+        """Return the number of launches of each kernel so far."""
         total = Counter(self._gone)
         for tally in list(self._tallies.values()):
             total[tally.kernel] += tally.count
@@ -185,7 +185,7 @@ class LaunchCounter:
 
 
 def _is_of_one_kernel(launcher: Any) -> bool:
-    """Whether no other kernel has this launcher: Triton makes one for each by calling a class (3.9 compiler.py:468)."""
+    """Return whether each kernel has its own launcher, created by calling a class (3.9 compiler.py:468)."""
     from triton.runtime.driver import driver
 
     kind: Any = type(launcher)

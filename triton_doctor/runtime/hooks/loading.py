@@ -34,7 +34,7 @@ class Built(threading.local):
 
 
 def watch_loading(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each module that is loaded, or unloaded in a capture, from now on."""
+    """Report each loaded module, and each module unloaded during a capture, to `observer`."""
     from triton.backends import backends
     from triton.compiler.compiler import CompiledKernel
 
@@ -48,7 +48,7 @@ def watch_loading(observer: Observer) -> Iterator[Slot]:
 
 
 def _launchers(driver: Any) -> list[Any]:
-    """The launcher classes beside a driver; its file is no module that can be asked for until 3.3 (backends.py:14)."""
+    """Return the launcher classes in the module of `driver`, which is not importable until 3.3 (backends.py:14)."""
     beside = getattr(driver.__init__, "__globals__", {})
     return [value for name, value in beside.items() if isinstance(value, type) and name.endswith("Launcher")]
 

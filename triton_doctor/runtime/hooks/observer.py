@@ -73,9 +73,8 @@ class Observer:
         self.stepping: set[str] = set()
 
     def emit(self, event: Event) -> None:
-        """`event` reaches each sink; a sink that fails does not keep it from the others.
-
-        Raises what the first sink that refused asked for.
+        """Send `event` to each sink; an exception in one sink does not affect the others.
+        Raises the error of the first sink that refused the event.
         """
         match event:
             case CompileEvent() | AutotuneEvent(cached=False):
@@ -106,7 +105,7 @@ class Observer:
                 continue
 
     def warn(self, kind: str, message: str, kernel: KernelName | None = None) -> None:
-        """Something that the reader should know."""
+        """Emit a warning for the reader of the recording."""
         self.emit(WarningEvent(kind=kind, message=message, at_ns=time.time_ns(), kernel=kernel))
 
     def built(
@@ -119,10 +118,8 @@ class Observer:
         dry: Mapping[str, Any] | None = None,
         guessed: bool = False,
     ) -> None:
-        """Triton has a binary of `src`, compiled now or loaded; called by its `compile`, on whichever thread.
-
-        `dry` are the `options` and the `target` that a dry run would compile for; `sizes` and `guessed` are as of the
-        event.
+        """Emit the event of a binary of `src` that Triton compiled or loaded; called inside `compile`, on any thread.
+        `dry` are the `options` and the `target` of a dry run; `sizes` and `guessed` are as in the event.
         """
         try:
             compiling, launch = read_stack()
@@ -176,7 +173,7 @@ class Observer:
             raise
 
     def submitted(self) -> None:
-        """A launch on this thread's stack gives its compile to a worker thread, whose stack will not show it."""
+        """Store the launch on this thread's stack for a compile submitted to a worker thread."""
         try:
             _, launch = read_stack()
             src = source_on_stack()
@@ -198,9 +195,9 @@ class Observer:
         launched_before: int | None,
         kept: str,
     ) -> None:
-        """A round of tuning ended. `names` are those of the first parts of `key`; the rest are dtypes of tensors.
-
-        `launched_before` is what `launched` gave when it began, `kept` is as of an AutotuneEvent.
+        """Emit the event of a finished autotuning. `names` are those of the first parts of `key`.
+        The other parts are tensor dtypes. `launched_before` is the result of `launched` at the beginning;
+        `kept` is as in an AutotuneEvent.
         """
         try:
             launched = self.launched(fn)
@@ -226,11 +223,11 @@ class Observer:
         self.emit(event)
 
     def launched(self, fn: Any) -> int | None:
-        """How often the kernel of `fn` was launched so far; None while nobody counts."""
+        """Return how often the kernel of `fn` was launched so far; None if launches are not counted."""
         return None if self.count_launches is None else self.count_launches().get(self.name_of(fn), 0)
 
     def interpreted(self, function: Any) -> None:
-        """The plain `function` of a kernel is about to run in interpreter mode; told once a kernel."""
+        """Warn, once per kernel, that the kernel of `function` runs in interpreter mode."""
         try:
             kernel = self.name_of(function)
             if kernel in self._interpreted:
@@ -242,7 +239,7 @@ class Observer:
         self.warn("interpreted", f"`{kernel.name}` runs in interpreter mode", kernel)
 
     def interpreted_for(self, function: Any, took_ns: int) -> None:
-        """A launch in interpreter mode is over; `interpreting` has the number and nanoseconds of each kernel's."""
+        """Add a launch in interpreter mode that took `took_ns` to `interpreting`."""
         try:
             kernel = self.name_of(function)
             count, total_ns = self.interpreting.get(kernel, (0, 0))
@@ -251,11 +248,11 @@ class Observer:
             self.fault("timing an interpreted launch")
 
     def name_of(self, fn: Any) -> KernelName:
-        """The name of a kernel, one object for all events that mention it."""
+        """Return the name of a kernel; all events share one object per name."""
         return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
 
     def object_of(self, event: CompileEvent) -> Any:
-        """The JITFunction of `event`, where it is still there; None for what no JITFunction compiled."""
+        """Return the JITFunction of `event` if it still exists, else None."""
         for reference, number in list(self._objects.values()):
             fn = reference()
             if fn is not None and number == event.made and self.name_of(fn) == event.kernel:

@@ -27,9 +27,8 @@ _described: WeakKeyDictionary[Any, CompileEvent] = WeakKeyDictionary()
 
 
 def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
-    """The compiles whose kernels `fn`, the JITFunction of `event`, keeps, oldest first; that of `event` is not yet.
-
-    Their times, tiers, launch sites and plain integers are not known any more.
+    """Yield the compiles whose kernels `fn`, the JITFunction of `event`, keeps in memory, oldest first.
+    Their times, tiers, launch sites and plain integers are unknown.
     """
     from triton.compiler.compiler import CompiledKernel
 
@@ -64,7 +63,7 @@ def _event(event: CompileEvent, cache_key: str, kernel: Any, device: int) -> Com
 
 
 def _written(cache_key: str) -> dict[str, Any] | None:
-    """The options that the launch wrote; None where they do not read back."""
+    """Return the options that the launch passed, read from the cache key; None if they cannot be parsed."""
     found = WRITTEN.search(cache_key)
     try:
         return dict(ast.literal_eval(found[1])) if found else None
@@ -75,7 +74,7 @@ def _written(cache_key: str) -> dict[str, Any] | None:
 def _options(
     now: tuple[tuple[str, Scalar], ...], written: dict[str, Any], metadata: Any
 ) -> Iterator[tuple[str, Scalar]]:
-    """The options as they were. Metadata went through JSON, so only what that leaves alone is compared."""
+    """Yield the options of the earlier compile, taken from its metadata where JSON preserves their type."""
     for name, value in now:
         was = written.get(name, getattr(metadata, name, value))
         yield name, scalar(was) if was is None or type(was) in (bool, int, float, str) else value

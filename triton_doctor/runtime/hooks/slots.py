@@ -22,7 +22,7 @@ class Patch(Protocol):
 
     @property
     def is_ours(self) -> bool:
-        """Whether ours is still in place."""
+        """Return whether our replacement is still in place."""
 
     def restore(self) -> bool:
         """Put back what was there, once; False when somebody else has put theirs since."""
@@ -56,7 +56,7 @@ class Slot:
 
     @property
     def is_ours(self) -> bool:
-        """Whether ours is still in place."""
+        """Return whether our replacement is still in place."""
         return vars(self._owner).get(self._name, ABSENT) is self._ours
 
     def restore(self) -> bool:
@@ -80,7 +80,7 @@ class KnobSlot:
     """
 
     def __init__(self, knobs: Callable[[], Any], name: str, *, reader: ModuleType) -> None:
-        """`knobs` returns the group of knobs that triton uses now: its tests put copies there."""
+        """Prepare to replace the knob `name`. `knobs` returns the current group, which tests may copy."""
         self._knobs = knobs
         self._name = name
         self._owner = next(owner for owner in type(knobs()).__mro__ if name in vars(owner))
@@ -91,13 +91,13 @@ class KnobSlot:
         self.is_restored = False
 
     def fill(self, combine: Callable[[Any], Any]) -> None:
-        """From now the reader gets `combine(theirs)`, where `theirs` is what the program has assigned, or None."""
+        """Give the reader `combine(theirs)` from now on; `theirs` is the program's value, or None."""
         self._interception = _Interception(self._name, self._own, self._reader, combine)
         setattr(self._owner, self._name, self._interception)
 
     @property
     def is_ours(self) -> bool:
-        """Whether triton's next read of the knob still gets ours."""
+        """Return whether Triton's next read of the knob still gets our value."""
         return self._find(type(self._knobs())) is self._interception
 
     def restore(self) -> bool:
@@ -139,6 +139,6 @@ class _Interception:
 
 
 def are_ours(replacements: Iterable[Patch]) -> bool:
-    """Whether the program has replaced none of them. Of several in one place the last hides the others."""
+    """Return whether no replacement was overwritten; of several in one place only the last is checked."""
     last = {replacement.place: replacement for replacement in replacements if not replacement.is_restored}
     return all(each.is_ours for each in last.values())

@@ -38,7 +38,7 @@ LIBRARIES: dict[str, tuple[str, str, Callable[[tuple[Any, ...]], int | None]]] =
 
 
 def watch_steps(observer: Observer) -> Iterator[Slot]:
-    """`observer` learns of each step that ends, of those libraries that are imported and not yet watched."""
+    """Report steps to `observer`, for libraries that are imported and not yet watched."""
     for module in LIBRARIES:
         if module in sys.modules and module not in observer.stepping:
             slot = _watch_library(observer, module)

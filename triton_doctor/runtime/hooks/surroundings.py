@@ -19,7 +19,7 @@ class CacheFolder:
         self._value = value
 
     def moved(self) -> VariableEvent | None:
-        """Who moved the folder since this was last asked; None where nobody did."""
+        """Return the event of a cache folder that changed since the last call, or None."""
         value = os.environ.get(CACHE_FOLDER)
         if value is None or value == self._value:
             return None
@@ -32,13 +32,13 @@ class CacheFolder:
 
 
 def rank() -> int | None:
-    """This process's rank in a distributed job, as torchrun and its like say it; None where there is no such job."""
+    """Return the rank of this process in a distributed job, from the variable RANK, or None."""
     text = os.environ.get("RANK", "")
     return int(text) if text.isdecimal() else None
 
 
 def is_capturing() -> bool:
-    """Whether the current stream of this thread captures a CUDA graph; initializes nothing."""
+    """Return whether the current stream of this thread captures a CUDA graph, without initializing CUDA."""
     torch = sys.modules.get("torch")
     try:
         return torch is not None and torch.cuda.is_initialized() and bool(torch.cuda.is_current_stream_capturing())
@@ -47,13 +47,13 @@ def is_capturing() -> bool:
 
 
 def is_dry() -> bool:
-    """Whether this process runs dry: what is timed then says nothing about a GPU."""
+    """Return whether this process is in a dry run, in which times are meaningless."""
     session = sys.modules.get("triton_doctor.runtime.dry.session")
     return session is not None and session.active_gpu() is not None
 
 
 def describe_error(error: BaseException) -> str:
-    """`OutOfResources: out of resource: shared memory, ...`: the type of `error`, and what it says."""
+    """Format the type and message of `error`: `OutOfResources: out of resource: shared memory, ...`."""
     try:
         lines = [line.strip() for line in str(error).splitlines()]
     except Exception:  # somebody else's __str__

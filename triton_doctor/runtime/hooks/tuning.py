@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def watch_tuning(observer: Observer) -> Iterator[Patch]:
-    """`observer` learns of each round of tuning from now on."""
+    """Report each autotuning to `observer` from now on."""
     import triton
     from triton.runtime.autotuner import Autotuner
 
@@ -102,14 +102,16 @@ class Rounds(threading.local):
 
 
 def _watch_rounds(autotuner: Any, rounds: Rounds, observer: Observer) -> Iterator[Slot]:
-    """Until 3.7. Wrapping `Autotuner.run` would cost each launch 0.4 us; these are called in a round alone."""
+    """Watch autotuning up to triton 3.7 by methods that only autotuning calls.
+    Wrapping `Autotuner.run` would cost each launch 0.4 us.
+    """
     yield _watch_trials(autotuner, rounds, observer)
     if "check_disk_cache" in vars(autotuner):
         yield _watch_disk(autotuner, rounds, observer)
 
 
 def _watch_beginning(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
-    """A round asks for the configs that are left after pruning, then tries each (triton 3.2 autotuner.py:184)."""
+    """Detect the start of an autotuning, which prunes its configs first (triton 3.2 autotuner.py:184)."""
     slot = Slot(autotuner, "prune_configs")
     before = slot.before
 
@@ -150,7 +152,7 @@ def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
 
 
 def _watch_progress(autotuner: Any, observer: Observer) -> Slot:
-    """Since 3.8 the listener tells of a round when it is over; this tells which config it tries."""
+    """Count configs as they are tried; since 3.8 the listener is only called at the end."""
     slot = Slot(autotuner, TRIAL)
     before = slot.before
 
@@ -198,7 +200,7 @@ def _tell(
 
 
 def _key_of_round(tuner: Any) -> Any:
-    """The key is a local of `Autotuner.run`, which is on the stack."""
+    """Return the tuning key, a local of `Autotuner.run` on the stack."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back
@@ -208,7 +210,7 @@ def _key_of_round(tuner: Any) -> Any:
 
 
 def _kept(tuner: Any) -> str:
-    """Whether `tuner` keeps what it measures; a library's own tuner may keep it elsewhere, and is not judged."""
+    """Return whether `tuner` stores its timings on disk; empty for a library's own tuner."""
     if not type(tuner).__module__.startswith("triton."):
         return ""
     if not getattr(tuner, "cache_results", False):
@@ -223,7 +225,7 @@ def _names(tuner: Any) -> list[str] | None:
 
 
 def innermost(tuner: Any) -> Any:
-    """The JITFunction below `tuner`."""
+    """Return the JITFunction inside `tuner`."""
     # Heuristics may stand between an Autotuner and its JITFunction, which alone has params.
     fn = tuner.fn
     while not hasattr(fn, "params") and hasattr(fn, "fn"):

@@ -29,7 +29,7 @@ class Board:
     """What is shown of one run. Its states are copied to the folder that it records into, if that is kept."""
 
     def __init__(self, folder: RecordingFolder, *, tell: Callable[[str], None] | None) -> None:
-        """`tell` is given a line for each compile, and for what takes long; None where nothing is told."""
+        """Create the display of a run. `tell` receives each line to print; None prints nothing."""
         self._run, self._recordings, self._tell = folder.run, folder.recordings, tell
         self._follower = Follower()
         self._path = Path(folder.path, f"{folder.run}{SUFFIX}") if folder.kept and folder.file is None else None
@@ -37,7 +37,7 @@ class Board:
         self._next_ns = 0
 
     def look(self, now_ns: int) -> None:
-        """Tell what is new; copy the states, if it is time. `now_ns` is of the monotonic clock."""
+        """Print new events, and copy the process states at intervals. `now_ns` is of the monotonic clock."""
         self._tell_new()
         if now_ns < self._next_ns or (self._path is None and self._tell is None):
             return
@@ -51,7 +51,7 @@ class Board:
                 self._tell(line)
 
     def close(self) -> None:
-        """The run is over: tell the last, remove the copy, and what killed processes left."""
+        """Print the last events and delete the copied states and the live files of killed processes."""
         self._tell_new()
         remove_files(gather_states(run=self._run), lambda pid: os.path.exists(f"/proc/{pid}"))
         if self._path is not None:

@@ -25,7 +25,9 @@ def tell_excess(
     warm_at_ns: int | None,
     at_most_warm: int | None,
 ) -> Iterator[str]:
-    """A line for each kernel that compiled more often than it may, in all or after `warm_at_ns`, in any process."""
+    """Yield a line for each kernel that compiled more often than allowed, in total or after `warm_at_ns`.
+    Each process is checked by itself.
+    """
     limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
     warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
@@ -59,7 +61,7 @@ def _tell(counted: Sequence[Event], limits: Sequence[Limit], process: Recording,
 
 
 def count_tiers(events: Sequence[CompileEvent]) -> str:
-    """`compiled 6 times`, `was loaded from disk 6 times`, or both."""
+    """Format the counts by tier: `compiled 6 times and was loaded from disk 6 times`."""
     compiled = sum(1 for event in events if event.tier == COMPILED)
     told = [
         f"{what} {count:,} {'time' if count == 1 else 'times'}"
@@ -70,6 +72,6 @@ def count_tiers(events: Sequence[CompileEvent]) -> str:
 
 
 def find_unchecked(processes: Iterable[Recording]) -> list[str]:
-    """Why compiles may be missing from these recordings."""
+    """Return the messages of warnings after which compiles may be missing from the recordings."""
     warnings = [warning for process in processes for warning in process.warnings if warning.kind in HIDING]
     return list(dict.fromkeys(warning.message for warning in warnings))

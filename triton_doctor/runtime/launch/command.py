@@ -16,7 +16,7 @@ HINT = "`triton-doctor run script.py`, `run -m pytest`, `run -c 'code'`, or a co
 
 
 def resolve(words: Sequence[str]) -> tuple[str, ...]:
-    """The command to start for `words`. Raises DoctorError where there is no such program."""
+    """Return the command to start for the arguments `words`. Raises DoctorError if there is no such program."""
     if not words or not words[0]:
         raise DoctorError("run takes a program", hint=HINT)
     first = words[0]
@@ -40,9 +40,8 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def python_for_programs() -> str:
-    """The Python that runs programs: our own where it has a triton, else the project's.
-
-    Installed by pipx or uv, we have a Python of our own, in which nothing of the project is.
+    """Return the Python to run programs with: ours if it has Triton, otherwise the project's.
+    With pipx or uv, triton-doctor is installed in a Python of its own, without the project's packages.
     """
     from importlib.util import find_spec
 
@@ -50,7 +49,7 @@ def python_for_programs() -> str:
 
 
 def find_project_python() -> str | None:
-    """The Python of the active virtual environment, else the first on PATH; None where that is our own."""
+    """Return the Python of the active virtual environment, else the first on PATH; None if it is ours."""
     active = os.environ.get("VIRTUAL_ENV")
     places = [os.path.join(active, "bin")] if active else []
     places += os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -63,7 +62,9 @@ def find_project_python() -> str | None:
 
 
 def is_for_python(path: str) -> bool:
-    """Whether Python runs `path` itself: a script, an archive, or a folder with a `__main__.py`."""
+    """Return whether Python can run `path`: a script, an archive, or a folder with a `__main__.py`.
+    Raises DoctorError for a script that does not exist.
+    """
     if path.endswith((".py", ".pyc", ".pyz", ".pyw")):
         if not os.path.isfile(path):
             raise DoctorError(f"there is no script {path}", hint=f"the working directory is {working_folder()}")
@@ -72,6 +73,6 @@ def is_for_python(path: str) -> bool:
 
 
 def on_path(name: str) -> bool:
-    """Whether `name` is a command."""
+    """Return whether PATH contains the executable `name`."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders)

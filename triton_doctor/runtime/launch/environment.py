@@ -37,10 +37,9 @@ def watched(
     overlay: str | None = None,
     line: str | None = None,
 ) -> dict[str, str]:
-    """`environment` with what makes processes record into `folder`; `parent` is the process that waits for them.
-
-    The names of their recordings begin with `run`; `notes` is the folder of their notes. `dry` is what DRY holds, and
-    `line` what LINE does.
+    """Return `environment` with the variables that make processes record into `folder`.
+    `parent` is the id of the process that waits for them. The names of their recordings begin with `run`; `notes`
+    is the folder of their notes. `dry` is the value of the variable DRY, and `line` that of LINE.
     """
     entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
     added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}

@@ -24,7 +24,9 @@ class RecordingFolder:
     """
 
     def __init__(self, output: str | None, *, force: bool = False) -> None:
-        """`force` replaces what is in the file `output`. Raises DoctorError where that cannot be written."""
+        """Create the folder for `output`; `force` overwrites an existing file.
+        Raises DoctorError if it cannot be written.
+        """
         self.run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
         self.file = None if output is None or is_folder(output) else os.path.abspath(output)
         self.kept = output is not None
@@ -50,7 +52,7 @@ class RecordingFolder:
             )
 
     def recordings(self) -> list[str]:
-        """The files that processes of this run wrote."""
+        """Return the paths of the recordings that processes of this run wrote."""
         prefix = f"{self.run}."
         try:
             names = sorted(n for n in os.listdir(self.path) if n.endswith(".jsonl") and n.startswith(prefix))
@@ -96,7 +98,7 @@ class RecordingFolder:
 
 
 def is_folder(output: str) -> bool:
-    """Whether `output` names a folder: one that is there, or a name without a suffix."""
+    """Return whether `output` names a folder: an existing one, or a name without a suffix."""
     if os.path.isdir(output):
         return True
     return output.endswith(os.sep) or (not os.path.splitext(output)[1] and not os.path.isfile(output))

@@ -17,12 +17,12 @@ KEEP_US_OUT = "EIS"
 
 
 def is_python(program: str) -> bool:
-    """Whether `program` is named as Pythons are: `python`, `/usr/bin/python3.12`."""
+    """Return whether `program` has the name of a Python interpreter: `python`, `/usr/bin/python3.12`."""
     return re.fullmatch(r"python[\d.]*[td]*", os.path.basename(program)) is not None
 
 
 def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
-    """`-E`, `-I` or `-S`, where `command` is a Python that is given it; None for any other command."""
+    """Return the Python option in `command` that disables site packages: `-E`, `-I`, `-S`; else None."""
     if not command or not is_python(command[0]):
         return None
     words = list(command[1:])
@@ -43,7 +43,7 @@ def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
 
 
 def tell_unfollowed(command: Sequence[str], reason: str) -> str:
-    """A line that names a process which cannot be followed."""
+    """Describe, in one line, a process that cannot be recorded."""
     words = " ".join(" ".join(command).split())
     shown = words if len(words) <= 80 else words[:77] + "..."
     return f"`{shown}` was not followed: {reason}"

@@ -141,9 +141,8 @@ def write_note(name: str, notes: str, text: str) -> None:
 
 
 def free_path(folder: Path, run: str) -> Path:
-    """A file for this process in `folder`: the name of its run, its rank and its id.
-
-    After exec the same process is another program: that has a second file.
+    """Return an unused recording path for this process, from the run name, the rank and the process id.
+    A program started by exec in the same process gets a second file.
     """
     place = rank()
     stem = ".".join([*filter(None, [run, None if place is None else f"rank{place}"]), str(os.getpid())])
@@ -155,7 +154,9 @@ def free_path(folder: Path, run: str) -> Path:
 
 
 def before_leaving(name: str, act: Callable[[], None]) -> None:
-    """`os._exit` and `os.exec...` end a process, or its program, and run nothing at exit: `act` before."""
+    """Wrap `os._exit` or an `os.exec...` function, named `name`, so that it calls `act` first.
+    These functions run no exit handlers.
+    """
     leave: Callable[..., Any] = getattr(os, name)
 
     def leaving(*args: Any, **kwargs: Any) -> Any:
@@ -168,7 +169,7 @@ def before_leaving(name: str, act: Callable[[], None]) -> None:
 
 
 def end_with_parent() -> None:
-    """Who kills `triton-doctor run` with a signal that it cannot pass on means the program."""
+    """Kill this process when its parent dies, even by SIGKILL. Linux only; does nothing elsewhere."""
     with contextlib.suppress(Exception):
         import ctypes
 

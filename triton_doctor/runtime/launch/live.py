@@ -26,7 +26,7 @@ class Follower:
         self._histories: defaultdict[tuple[object, ...], History] = defaultdict(History)
 
     def tell_new(self, paths: Iterable[str]) -> Iterator[str]:
-        """A line for each compile and each round of tuning that was added to `paths` meanwhile."""
+        """Yield a line for each compile and each autotuning appended to `paths` since the last call."""
         for path in paths:
             for line in self._new_lines(path):
                 try:
@@ -53,7 +53,7 @@ class Follower:
 
 
 def tell_event(recompile: Recompile) -> str:
-    """`compiled scale in 39 ms at train.py:12: ...`, with its rank where it has one."""
+    """Describe a compile or autotuning: `rank 0: compiled scale in 39 ms at train.py:12: ...`."""
     event = recompile.event
     rank = "" if event.rank is None else f"rank {event.rank}: "
     site = "" if event.launch_site is None else f" at {event.launch_site.path}:{event.launch_site.line}"

@@ -59,7 +59,7 @@ class NotesFolder:
         return failed
 
     def unrecorded(self) -> list[str]:
-        """What the processes say that their recordings do not hold, in a line each."""
+        """Return a line for each process, or part of one, that is missing from the recordings."""
         stopped = [
             f"process {name.partition('.')[0]} stopped recording: {text.strip() or 'nothing could be written'}"
             for name, text in self._read(STOPPED)
@@ -67,11 +67,11 @@ class NotesFolder:
         return stopped + [line for _, text in self._read(UNFOLLOWED) for line in text.splitlines()]
 
     def warm_at_ns(self) -> int | None:
-        """When a process first printed the line that ends the warm-up, in Unix time; None if none did."""
+        """Return when a process first printed the line that ends the warm-up, in Unix time, or None."""
         return min((int(line) for _, text in self._read(WARM) for line in text.split()), default=None)
 
     def remove(self) -> None:
-        """The run is over."""
+        """Delete the folder of notes and release its lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._held)
 
@@ -112,13 +112,13 @@ def _remove_if_abandoned(path: str) -> None:
 
 
 def is_closed(recording: str) -> bool:
-    """Whether the process that wrote the file `recording` ended it in order."""
+    """Return whether the file `recording` ends with the event that a process writes when it exits normally."""
     with open(recording, "rb") as file:
         file.seek(max(0, os.path.getsize(recording) - LONGEST_END))
         return b'{"event":"end"' in file.read()
 
 
 def process_of(recording: str) -> int:
-    """The id of the process that writes the file `recording`: the last part of its name, before what an exec adds."""
+    """Return the process id in the file name of `recording`; 0 if there is none."""
     number = os.path.basename(recording).removesuffix(".jsonl").rpartition(".")[2].partition("-")[0]
     return int(number) if number.isdecimal() else 0

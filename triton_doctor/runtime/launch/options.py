@@ -54,7 +54,7 @@ class RunOptions:
     )
 
     def __init__(self, program: tuple[str, ...], *, flags: Container[str], values: Mapping[str, str]) -> None:
-        """`values` are those of the options that were given. Raises DoctorError for one that is none."""
+        """Read the options from `flags` and `values`, by name. Raises DoctorError for an invalid value."""
         self.program = program
         self.live, self.force = "--live" in flags, "--force" in flags
         self.dry = dry(values) if "--dry" in flags else None
@@ -73,7 +73,7 @@ class HelpAsked(Exception):  # noqa: N818 - no error
 
 
 def read_options(arguments: Sequence[str]) -> RunOptions:
-    """Our options, up to the program. Raises DoctorError for what is none, HelpAsked where help is asked for."""
+    """Parse the options before the program. Raises DoctorError if one is invalid, HelpAsked for `--help`."""
     left = list(arguments)
     values: dict[str, str] = {}
     flags: set[str] = set()
@@ -112,7 +112,7 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
 
 
 def dry(values: Mapping[str, str]) -> str:
-    """What a process that is to run dry is told: what to do about unknown values, of how many processes, and which."""
+    """Return the dry run settings as `unknown,world_size,rank`, the value of the variable DRY. Raises DoctorError."""
     unknown = values.get("dry_unknown", "guess")
     if unknown not in ("guess", "stop"):
         raise DoctorError(f"--dry-unknown takes guess or stop, not {unknown!r}", hint="without it, values are guessed")
@@ -127,7 +127,7 @@ def dry(values: Mapping[str, str]) -> str:
 
 
 def whole(name: str, text: str | None) -> int | None:
-    """A whole number."""
+    """Parse the whole number `text` of the option `name`; None for None. Raises DoctorError."""
     if text is None:
         return None
     if not text.isascii() or not text.isdecimal():
@@ -136,7 +136,7 @@ def whole(name: str, text: str | None) -> int | None:
 
 
 def warm_when(text: str | None) -> str | None:
-    """What ends the warm-up."""
+    """Check the condition of `--warm-when` and return it; None for None. Raises DoctorError."""
     if text is None:
         return None
     from triton_doctor.runtime.launch.readiness import require_condition
@@ -145,7 +145,7 @@ def warm_when(text: str | None) -> str | None:
 
 
 def tier(text: str | None) -> str | None:
-    """What --max-compiles counts."""
+    """Return the tier of compile events that `--max-compiles` counts; None for both. Raises DoctorError."""
     if text is None:
         return None
     if text not in TIERS:
@@ -154,7 +154,7 @@ def tier(text: str | None) -> str | None:
 
 
 def seconds(text: str | None) -> float | None:
-    """The length of a warm-up."""
+    """Parse the value of `--warmup-seconds`, in seconds; None for None. Raises DoctorError."""
     if text is None:
         return None
     try:

@@ -25,7 +25,7 @@ class ProcessTree:
     """What was seen so far of the process `root` and of all that descend from it."""
 
     def __init__(self, root: int, notes: str) -> None:
-        """`notes` is the folder of the run's notes, which the environment of each of its processes names."""
+        """Watch descendants of the process `root`, whose environment names the folder `notes`."""
         self._mark = f"{NOTES}={notes}".encode()
         self._known: set[int] = {os.getpid()}
         self._ours: set[int] = {root}
@@ -44,11 +44,11 @@ class ProcessTree:
             self._judge(pid)
 
     def unfollowed(self, recorded: Container[int]) -> list[str]:
-        """A line for each process that imported triton and was not watched. `recorded` are those that were."""
+        """Return a line for each process that imported Triton and is not in `recorded`, by process id."""
         return [line for pid, line in self._unfollowed.items() if pid not in recorded]
 
     def wait_for_the_rest(self, at_most_s: float) -> list[tuple[int, str]]:
-        """The ids and commands of processes that imported triton and do not end so soon after the program."""
+        """Wait up to `at_most_s` seconds; return id and command of Triton processes still running."""
         until_s = time.monotonic() + at_most_s
         while (rest := self._alive()) and time.monotonic() < until_s:
             time.sleep(LOOK_S)
@@ -81,7 +81,7 @@ def _all_processes() -> Iterator[int]:
 
 
 def _read(pid: int, name: str) -> bytes:
-    """A file of a process; empty where it has ended, or is somebody else's."""
+    """Return the contents of `/proc/<pid>/<name>`; empty if the process ended or belongs to another user."""
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
             return file.read()

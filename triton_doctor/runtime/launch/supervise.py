@@ -43,7 +43,9 @@ def supervise(
 
 
 def start(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
-    """The process id of `command`, started with `mask` and with what Python ignores at its start restored."""
+    """Start `command` with the signal mask `mask` and default signal handling; return its process id.
+    Raises DoctorError if it cannot be started.
+    """
     # Where nobody waits for children, we still must.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
@@ -58,7 +60,7 @@ def start(command: Sequence[str], environment: Mapping[str, str], mask: Iterable
 
 
 def leave_as(status: int) -> int:
-    """The exit status for a program that ended with `status`; a program that died of a signal, we follow."""
+    """Return the shell exit status for `status`; if the program died of a signal, die of the same one."""
     if status < 0:
         import resource
 

@@ -51,16 +51,16 @@ class Activities:
 
     @property
     def are_watched(self) -> bool:
-        """Whether anybody listens."""
+        """Return whether a listener is installed."""
         return self.when_changed is not None
 
     def now(self) -> list[Activity]:
-        """All of them, the longest first."""
+        """Return all current activities, the oldest first."""
         every = [activity for stack in list(self._of_thread.values()) for activity in list(stack)]
         return sorted(every, key=lambda activity: activity.since_ns)
 
     def begin(self, what: str, kernel: object, name: str, *, site: LaunchSite | None = None, configs: int = 0) -> None:
-        """This thread begins to do `what` with `kernel`, whose name is `name`."""
+        """Record that this thread starts `what` for `kernel`, which is called `name`."""
         if self.when_changed is None:
             return
         if what == COMPILING:
@@ -82,21 +82,21 @@ class Activities:
         self.when_changed()
 
     def enter_stage(self, stage: str) -> None:
-        """The compile of this thread comes to `stage`."""
+        """Set the compiler stage of this thread's compile."""
         found = self._innermost(COMPILING)
         if found is not None and self.when_changed is not None:
             found.stage = stage
             self.when_changed()
 
     def try_config(self) -> None:
-        """The round of tuning of this thread tries another config."""
+        """Count a further config in this thread's autotuning."""
         found = self._innermost(TUNING)
         if found is not None and self.when_changed is not None:
             found.config = min(found.config + 1, found.configs)
             self.when_changed()
 
     def end(self, what: str) -> None:
-        """This thread no longer does `what`, nor anything inside it."""
+        """Remove the innermost activity `what` of this thread, and everything nested in it."""
         stack = self._of_thread.get(threading.get_ident())
         found = self._innermost(what)
         if not stack or found is None:
@@ -108,13 +108,13 @@ class Activities:
             self.when_changed()
 
     def forget_ended(self) -> None:
-        """This thread launches what is in memory: what an exception ended without a word is over."""
+        """Remove activities of this thread that an exception ended; called at a launch from memory."""
         stack = self._of_thread.get(threading.get_ident())
         if stack:
             _forget_ended(stack, LOADING)
 
     def begin_in_child(self) -> None:
-        """A forked child has one thread, which does none of what its parent's do."""
+        """Clear all activities, since a forked child has a single, new thread."""
         self._of_thread.clear()
 
     def _innermost(self, what: str) -> Activity | None:

@@ -111,7 +111,7 @@ class LiveFile:
                 self._lock.release()
 
     def close(self) -> None:
-        """The process ends, or becomes another program: remove the file. What threads begin now makes no new one."""
+        """Remove the file at exit or before exec; later activities do not create a new one."""
         activities = hooks.open_activities()
         if activities is not None:
             activities.when_changed = None
@@ -122,7 +122,7 @@ class LiveFile:
                 os.unlink(self._path)
 
     def begin_in_child(self) -> None:
-        """A forked child has a file of its own, from when it does something."""
+        """Reset the state in a forked child, which creates its own file at its first activity."""
         self._lock = threading.Lock()
         self._address, self._pid = None, 0
         self._counts = dict.fromkeys(self._counts, 0)
@@ -142,7 +142,7 @@ class LiveFile:
             ctypes.memmove(self._address, data, len(data))
 
     def _encode(self, activities: Sequence[Activity], *, more: int) -> bytes:
-        """The JSON of this moment. Put together from text, for each stage of each compile comes here."""
+        """Return the current state as JSON, formatted by hand because it runs at each stage of each compile."""
         counts = "".join(f'"{name}":{count},' for name, count in self._counts.items())
         step = f'"step":{self._step},' if self._step >= 0 else ""
         now = f'"at_ns":{time.time_ns()},"launched_at_ns":{self._launched_at_ns},"more":{more},{step}'
@@ -205,7 +205,7 @@ _open: LiveFile | None = None
 
 
 def open_live_file() -> LiveFile:
-    """The live file of this process, begun if it is not yet; hooks are attached for it."""
+    """Return the live file of this process; the first call creates it and attaches the hooks."""
     global _open
     if _open is None:
         _open = LiveFile()

@@ -15,7 +15,9 @@ PREFIX = "triton-doctor-live-"
 
 
 def own_folder() -> str:
-    """The folder of this user's live files, made if it is not there. Raises OSError where it is somebody else's."""
+    """Return the folder of this user's live files, created if missing.
+    Raises OSError if it belongs to another user.
+    """
     path = live_folder()
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
@@ -26,13 +28,13 @@ def own_folder() -> str:
 
 
 def live_folder() -> str:
-    """Where the live files of this user's processes are."""
+    """Return the path of the folder for live files of this user's processes."""
     base = IN_MEMORY if os.access(IN_MEMORY, os.W_OK | os.X_OK) else os.environ.get("TMPDIR") or "/tmp"
     return os.path.join(base, f"{PREFIX}{os.getuid()}")
 
 
 def start_of(pid: int) -> int:
-    """When process `pid` started, in ticks since the machine did; 0 where that is not known (proc(5), field 22)."""
+    """Return when process `pid` started, in ticks since boot; 0 if unknown (proc(5), field 22)."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19])
@@ -41,7 +43,7 @@ def start_of(pid: int) -> int:
 
 
 def namespace() -> int:
-    """Which process ids are meant: containers may share the folder, and no ids."""
+    """Return the inode of the process id namespace; containers may share the folder but not their ids."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:

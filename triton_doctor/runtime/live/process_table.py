@@ -35,13 +35,13 @@ class ProcessTable:
         self._children: dict[int, list[ProcessRow]] | None = None
 
     def find(self, pid: int) -> ProcessRow | None:
-        """The process `pid`; None where there is none."""
+        """Return the row of process `pid`, or None."""
         if pid not in self._rows:
             self._rows[pid] = read_row(pid)
         return self._rows[pid]
 
     def ancestors(self, pid: int) -> set[int]:
-        """The processes that led to `pid`."""
+        """Return the process ids of all ancestors of `pid`."""
         found: set[int] = set()
         row = self.find(pid)
         while row is not None and row.parent and row.parent not in found:
@@ -50,7 +50,7 @@ class ProcessTable:
         return found
 
     def innermost_tool(self, pid: int) -> ProcessRow | None:
-        """The compiler below `pid` that no other compiler waits for: gcc starts cc1, and does nothing meanwhile."""
+        """Return the innermost compiler process below `pid`, such as the `cc1` that gcc waits for."""
         children = self._read_children()
         found: ProcessRow | None = None
         left = list(children.get(pid, ()))
@@ -80,14 +80,14 @@ def _all_processes() -> list[int]:
 
 
 def elapsed_s(row: ProcessRow) -> float:
-    """How long ago the process of `row` began."""
+    """Return the age of a process in seconds."""
     with open("/proc/uptime", encoding="ascii") as file:
         uptime_s = float(file.read().split()[0])
     return max(0.0, uptime_s - row.start / os.sysconf("SC_CLK_TCK"))
 
 
 def read_row(pid: int) -> ProcessRow | None:
-    """The process `pid` now; None where it has ended."""
+    """Read the row of process `pid` from /proc; None if it ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             head, _, rest = file.read().rpartition(b")")

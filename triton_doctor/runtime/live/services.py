@@ -70,7 +70,7 @@ def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]],
 
 
 def read_words(text: str) -> Iterator[tuple[str, float]]:
-    """The words of `text`, with their numbers. Raises DoctorError."""
+    """Yield the services in `text`, each with its number. Raises DoctorError for an unknown one."""
     for part in filter(None, (part.strip() for part in text.split(","))):
         word, equals, number = part.partition("=")
         if word not in WORDS or (equals and word != "guard"):
@@ -102,7 +102,7 @@ class LateMetrics:
             self._waiting.append((event, is_warm()))
 
     def begin(self) -> None:
-        """The client is imported, or can be: count what has waited."""
+        """Create the metrics, now that the client is imported or can be, and count the queued events."""
         if self._metrics is not None or self._is_missing:
             return
         from triton_doctor.metrics import Metrics

@@ -19,7 +19,7 @@ log = logging.getLogger("triton_doctor")
 
 
 def log_event() -> Callable[[Event], None]:
-    """A sink that logs each compile, load and round of tuning, with its cause, as information."""
+    """Return a sink that logs each compile, load and autotuning with its cause, at level INFO."""
     causes = LiveCauses()
 
     def receive(event: Event) -> None:
@@ -32,9 +32,8 @@ def log_event() -> Callable[[Event], None]:
 
 
 def trace_event() -> Callable[[Event], None]:
-    """A sink that makes a span of each, below the span that its thread is in.
-
-    Without an SDK the program's spans go nowhere, and so do these. Raises DoctorError without the API.
+    """Return a sink that creates an OpenTelemetry span for each event, below the current span of the thread.
+    Without an SDK the spans go nowhere. Raises DoctorError if the API is not installed.
     """
     try:
         from opentelemetry import trace

@@ -86,7 +86,7 @@ class ThreadActivity:
 
 
 def read_stacks(pid: int) -> tuple[ThreadStack, ...]:
-    """The stacks of all threads of process `pid` now. Raises DoctorError where they cannot be read."""
+    """Read the stacks of all threads of process `pid` by py-spy. Raises DoctorError if that fails."""
     # Beside the Python that runs us, where pip puts it, and nothing else of that name before it.
     beside = os.path.join(os.path.dirname(sys.executable), "py-spy")
     program = beside if os.path.exists(beside) else shutil.which("py-spy")
@@ -135,7 +135,7 @@ def _read_thread(thread: dict[str, Any]) -> ThreadStack:
 
 
 def read_activity(stack: ThreadStack, pid: int) -> ThreadActivity | None:
-    """What the thread of `stack`, of process `pid`, does in Triton; None where it does nothing there."""
+    """Return what the thread of `stack`, in process `pid`, does in Triton; None if it is not in Triton."""
     depth = next((index for index, frame in enumerate(stack.frames) if _place(frame)), None)
     if depth is None:
         return None
@@ -162,7 +162,7 @@ def read_activity(stack: ThreadStack, pid: int) -> ThreadActivity | None:
 
 
 def find_place(stack: ThreadStack) -> StackFrame | None:
-    """The innermost frame of `stack` that is the program's own; the innermost of all where none is."""
+    """Return the innermost frame of the user's code in `stack`, else the innermost frame, or None."""
     return next(filter(_is_users, stack.frames), stack.frames[0] if stack.frames else None)
 
 

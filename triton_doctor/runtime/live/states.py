@@ -79,7 +79,7 @@ class ProcessState:
 
     @property
     def since_ns(self) -> int | None:
-        """When the longest activity began; None where there is none."""
+        """Return when the longest activity began; None without activities."""
         return self.activities[0].since_ns if self.activities else None
 
 
@@ -92,7 +92,7 @@ class NodeStates(msgspec.Struct, kw_only=True):
 
 
 def gather_states(*, run: str | None = None, pids: Collection[int] | None = None) -> list[ProcessState]:
-    """The watched processes of this user on this machine; those of one `run`, or `pids` and their descendants."""
+    """Return the recorded processes of this user on this machine; of one `run`, or `pids` with descendants."""
     table = ProcessTable()
     states = [judge(state, table) for state in read_folder(live_folder())]
     if run is not None:
@@ -103,7 +103,7 @@ def gather_states(*, run: str | None = None, pids: Collection[int] | None = None
 
 
 def read_folder(folder: str) -> Iterator[ProcessState]:
-    """The live files in `folder`; what is left of processes that were killed long ago is removed."""
+    """Yield the states in the live files of `folder`."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -116,7 +116,7 @@ def read_folder(folder: str) -> Iterator[ProcessState]:
 
 
 def read_state(path: str) -> ProcessState | None:
-    """What the live file `path` says; None where it says nothing, or is none of this version's."""
+    """Read the state in the live file `path`; None if it is unreadable or of a newer version."""
     for _ in range(LOOKS):
         try:
             data = read_head(path, LONGEST + HEAD_BYTES)
@@ -134,7 +134,7 @@ def read_state(path: str) -> ProcessState | None:
 
 
 def decode_state(text: bytes) -> ProcessState | None:
-    """The state in `text`; None for what is none."""
+    """Decode the JSON of a state; None if it is invalid or of a newer version."""
     try:
         state = msgspec.json.decode(text, type=ProcessState)
     except (msgspec.DecodeError, RecursionError):
@@ -143,7 +143,9 @@ def decode_state(text: bytes) -> ProcessState | None:
 
 
 def judge(state: ProcessState, table: ProcessTable) -> ProcessState:
-    """`state` with what `table` says of its process."""
+    """Return `state` with its health, and the compiler it waits for, from the process `table`.
+    Deletes the file of a process that was killed long ago.
+    """
     if state.namespace != namespace():
         return replace(state, health=ELSEWHERE)
     now = table.find(state.pid)
@@ -157,7 +159,7 @@ def judge(state: ProcessState, table: ProcessTable) -> ProcessState:
 
 
 def read_tool(pid: int, table: ProcessTable) -> ToolProcess | None:
-    """The compiler that process `pid` waits for: the innermost of those that it started."""
+    """Return the innermost compiler process that `pid` started and waits for, or None."""
     child = table.innermost_tool(pid)
     if child is None:
         return None
@@ -165,7 +167,7 @@ def read_tool(pid: int, table: ProcessTable) -> ToolProcess | None:
 
 
 def read_nodes(folder: Path) -> list[ProcessState]:
-    """What the runs of all nodes that record into `folder` say of their processes. Raises OSError."""
+    """Return the process states of all nodes that record into `folder`. Raises OSError."""
     states: list[ProcessState] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:
@@ -185,7 +187,7 @@ def write_node(path: Path, states: Iterable[ProcessState], host: str) -> None:
 
 
 def sort_states(states: Iterable[ProcessState]) -> list[ProcessState]:
-    """The worst first: what is gone or stopped, then what compiles for longest, then the idle by rank."""
+    """Sort states by urgency: gone or stopped first, then the longest activity, then idle ones by rank."""
 
     def badness(state: ProcessState) -> tuple[Any, ...]:
         is_bad = WORST.index(state.health) if state.health in (GONE, UNHEARD, STOPPED) else len(WORST)

@@ -30,10 +30,10 @@ CALLED = "step()"
 
 
 def step(number: int | None = None) -> None:
-    """A step of the program ends here, and the next begins; the first began when watching did.
-
-    `number` is the step's; without it steps are numbered from 1. A program that calls this at the end of each
-    iteration learns which of them compiled. Does nothing while nobody records.
+    """Mark the end of a step of the program, such as a training iteration; the next step begins.
+    The first step begins when recording starts. `number` is the step's; by default steps are numbered from 1. Call
+    it at the end of each iteration to see which of them compiled. Does nothing unless a recording is active. Raises
+    DoctorError for a negative number.
     """
     if number is not None and (type(number) is not int or number < 0):
         raise DoctorError(f"number is {number!r}", hint="it takes a whole number, 0 or more")
@@ -44,7 +44,7 @@ def step(number: int | None = None) -> None:
 
 @contextlib.contextmanager
 def request(name: str) -> Iterator[None]:
-    """A request of a server: what compiles inside, in this thread or task, is counted as its."""
+    """Mark a request of a server: compiles inside this context, in this thread or task, belong to it."""
     steps = _listening_steps()
     if steps is None:
         yield
@@ -88,14 +88,14 @@ class Steps:
         self._quiet: dict[str, StepEvent] = {}
 
     def note_compile(self, at_ns: int) -> None:
-        """A compile, load or round of tuning happened now, on this thread."""
+        """Count a compile, load or autotuning at `at_ns` for the current step and request of this thread."""
         serving = _request.get()
         if serving is not None:
             serving.compiles_ns.append(at_ns)
         self._compiles_ns.append(at_ns)
 
     def end_step(self, source: str, number: int | None = None) -> None:
-        """`source` says that a step ends. Of several that say so only one counts: `step()`, else the first."""
+        """End the current step. If several sources report steps, only `step()` counts, else the first source."""
         with self._lock:
             if self._source != source:
                 if self._source and source != CALLED:
@@ -118,7 +118,7 @@ class Steps:
         self._tell(told)
 
     def end_request(self, begun: OpenRequest) -> None:
-        """A request is served."""
+        """Emit the event of a finished request."""
         event = StepEvent(
             kind=REQUEST,
             name=begun.name,
@@ -133,7 +133,7 @@ class Steps:
         self._tell(told)
 
     def flush(self) -> None:
-        """Tell those that share a line and were not told yet."""
+        """Emit the steps and requests that were held back to share a line."""
         with self._lock:
             told, self._quiet = list(self._quiet.values()), {}
         self._tell(told)

@@ -53,5 +53,5 @@ def begin_watching(pid: int) -> None:
 
 
 def write_script() -> str:
-    """What the process runs to be watched."""
+    """Return the Python code that the other process executes to start recording."""
     return SCRIPT.format(package=str(PACKAGE))

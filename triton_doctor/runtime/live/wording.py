@@ -32,7 +32,7 @@ HEALTH = {
 
 
 def tell_state(state: ProcessState, now_ns: int) -> str:
-    """``compiling `rope` for 41 s at serve.py:88, variant 12: stage cubin``."""
+    """Describe the state of a process: ``compiling `rope` for 41 s at serve.py:88, variant 12: stage cubin``."""
     doing = tell_activities(state, now_ns) or tell_launches(state, now_ns)
     match state.health:
         case "gone":
@@ -45,7 +45,7 @@ def tell_state(state: ProcessState, now_ns: int) -> str:
 
 
 def tell_activities(state: ProcessState, now_ns: int) -> str:
-    """What the thread does that is at it for longest; empty where none does anything."""
+    """Describe the thread whose activity has lasted longest; empty if no thread is active."""
     if not state.activities:
         return ""
     threads = {activity.thread for activity in state.activities}
@@ -63,7 +63,7 @@ def tell_activities(state: ProcessState, now_ns: int) -> str:
 
 
 def tell_activity(activity: Activity, elapsed: float) -> str:
-    """One activity, and for how long."""
+    """Describe an activity that has lasted `elapsed` seconds."""
     where = f" at {shorten_path(activity.path)}:{activity.line}" if activity.path else ""
     doing = f"{activity.what}{' for' if activity.what == BUILDING else ''} `{activity.kernel}`"
     text = f"{doing} for {seconds(elapsed)}{where}"
@@ -76,13 +76,13 @@ def tell_activity(activity: Activity, elapsed: float) -> str:
 
 
 def shorten_path(path: str) -> str:
-    """`path` as seen from the working directory, where it is below that."""
+    """Return `path` relative to the working directory if it is below it."""
     here = f"{working_folder()}{os.sep}"
     return path.removeprefix(here)
 
 
 def tell_tool(tool: ToolProcess) -> str:
-    """The compiler that the process waits for, and whether it computes."""
+    """Describe the compiler process that is waited for, and whether it uses CPU time."""
     is_stuck = tool.state in "Tt" or (tool.elapsed_s > STUCK_S and tool.cpu_s < STUCK_SHARE * tool.elapsed_s)
     states = {"T": ", stopped", "t": ", stopped", "D": ", waits for a disk or the network", "Z": ", ended"}
     hangs = "hangs in" if is_stuck else "in"
@@ -91,7 +91,7 @@ def tell_tool(tool: ToolProcess) -> str:
 
 
 def tell_launches(state: ProcessState, now_ns: int) -> str:
-    """What a process does that compiles nothing."""
+    """Describe a process that compiles nothing: launching, idle, or waiting."""
     if not state.launched_at_ns:
         return "no launch yet"
     ago = (now_ns - state.launched_at_ns) / 1e9
@@ -106,9 +106,8 @@ def tell_launches(state: ProcessState, now_ns: int) -> str:
 
 
 def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, float]) -> Iterator[str]:
-    """A line for each process whose activity has gone on for as long as LONG_S and each doubling of it.
-
-    `told` keeps what was said, between calls.
+    """Yield a line for each process whose activity has lasted LONG_S seconds, and again at each doubling.
+    `told` maps an activity to the duration of its next line and is updated.
     """
     for state in states:
         if state.since_ns is None or state.health not in (RUNNING, STOPPED, WAITING):
@@ -122,13 +121,13 @@ def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, fl
 
 
 def elapsed_s(activity: Activity, state: ProcessState, now_ns: int) -> float:
-    """How long `activity` has gone on; of a process that is gone, until it was last seen."""
+    """Return how many seconds `activity` has lasted; for a process that is gone, until it was last seen."""
     end_ns = state.at_ns if state.health == GONE else now_ns
     return max(0.0, (end_ns - activity.since_ns) / 1e9)
 
 
 def seconds(value: float) -> str:
-    """`0.3 s`, `41 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration: `0.3 s`, `41 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = int(value)
     if value < 10:
         return f"{value:.1f} s"

@@ -44,13 +44,13 @@ class StandInDtype(str):
 
     @property
     def itemsize(self) -> int:
-        """In bytes."""
+        """Return the size of an element in bytes."""
         bits = BITS.search(self)
         return max(1, int(bits[0]) // 8) if bits else 1
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether it is a float."""
+        """Return whether it is a floating-point type."""
         return "f" in self
 
 
@@ -63,24 +63,23 @@ class StandInTensor:
         self._range = 0 if small else BEYOND_2_GIB
 
     def data_ptr(self) -> int:
-        """The address; nothing is there."""
+        """Return the address, which points to no memory."""
         return self._address
 
     def ptr_range(self) -> int:
-        """How far pointers into it may reach, in bytes."""
+        """Return the extent of the storage in bytes."""
         return self._range
 
     def numel(self) -> int:
-        """How many elements a hook may be told."""
+        """Return 1 as the number of elements."""
         return 1
 
 
 def make_arguments(
     variant: KernelVariant, names: list[str], find_kernel: Callable[[str, str, str], Any]
 ) -> dict[str, Any]:
-    """The arguments of a launch of `variant`, whose kernel has the parameters `names`, by name.
-
-    Raises UnkeptError where the recording does not say what one was.
+    """Return launch arguments by parameter for `variant`; `names` are the parameters of its kernel.
+    Raises UnkeptError if the recording does not contain a value.
     """
     exact = {name: json.loads(text) for name, text in variant.exact or ()}
     constants = dict(variant.key.constants)
@@ -100,7 +99,7 @@ def make_arguments(
 
 
 def launch_options(variant: KernelVariant) -> dict[str, Any]:
-    """What the launch wrote beside arguments, in its order; what Triton adds to each launch itself is left out."""
+    """Return the options that the launch passed explicitly, in order, without those that Triton adds itself."""
     parsed = dict(variant.key.options)
     written: dict[str, Any] = {}
     for text in variant.key.spelled:
@@ -119,7 +118,7 @@ def _read(text: str) -> Any:
 
 
 def _stand_in(kind: str, classes: str) -> Any:
-    """An argument whose type Triton finds to be `kind`, of the `classes` of a CompileKey."""
+    """Return an argument to which Triton assigns the type `kind` and the `classes` of a CompileKey."""
     if kind.startswith("*"):
         words = classes.split()
         dtype = kind[1:].removeprefix("k")

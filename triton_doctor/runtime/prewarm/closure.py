@@ -99,7 +99,7 @@ def _integers(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
 
 
 def _families(group: Sequence[KernelVariant]) -> list[list[KernelVariant]]:
-    """`group` in parts that differ in classes of arguments alone."""
+    """Group variants that differ only in the classes of their arguments."""
     families: dict[object, list[KernelVariant]] = defaultdict(list)
     for variant in group:
         constants = tuple((name, repr(value)) for name, value in variant.key.constants)
@@ -110,7 +110,7 @@ def _families(group: Sequence[KernelVariant]) -> list[list[KernelVariant]]:
 def _steps(
     choices: list[list[IntegerClass]], now: list[IntegerClass | None]
 ) -> Iterator[Sequence[IntegerClass | None]]:
-    """Each combination of `choices` where they are few; else those in which one differs from `now`."""
+    """Yield all combinations of `choices` if there are few; else those that differ from `now` in one place."""
     if len(choices) <= CROSSED:
         yield from itertools.product(*choices)
         return
@@ -139,7 +139,7 @@ def _varies(name: str, group: Sequence[KernelVariant]) -> bool:
 
 
 def _is_specialized(name: str, group: Sequence[KernelVariant]) -> bool:
-    """False where a value has no class that would have one: the kernel asked Triton not to specialize it."""
+    """Return False if a value lacks a class it should have: the kernel has `do_not_specialize` for it."""
     return not any(
         _class(variant.key, name) == ("i32", "") and (value == 1 or value % 16 == 0)
         for variant in group
@@ -152,7 +152,7 @@ def _values(name: str, group: Sequence[KernelVariant]) -> set[int]:
 
 
 def _tie(names: Sequence[str], group: Sequence[KernelVariant]) -> list[list[str]]:
-    """`names` in groups of those that had the same values wherever they were seen."""
+    """Group `names` that had equal values in every variant."""
     groups: dict[object, list[str]] = {}
     for name in names:
         seen = tuple(tuple(sorted(_values(name, [variant]))) for variant in group)
@@ -213,7 +213,7 @@ def _dtypes(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
 
 
 def _pattern(key: CompileKey) -> tuple[tuple[str, str], ...]:
-    """The dtypes of the arguments that have one; which of them are None is part of it, by their absence."""
+    """Return the pointer dtypes of the arguments; those that are None are absent."""
     return tuple((name, kind) for name, kind in key.signature if kind.startswith("*"))
 
 
@@ -228,9 +228,8 @@ def _configs(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
 
 
 def _read_config(text: str) -> dict[str, Scalar]:
-    """The names and values of a config as text: `BLOCK: 64, num_warps: 4` (triton 3.9 autotuner.py, Config.__str__).
-
-    Values that are no plain ones are left as they are in the variant.
+    """Parse a config such as `BLOCK: 64, num_warps: 4` (triton 3.9 autotuner.py, Config.__str__).
+    Leaves out values that are no plain constants.
     """
     chosen: dict[str, Scalar] = {}
     for part in text.split(", "):
@@ -243,7 +242,7 @@ def _read_config(text: str) -> dict[str, Scalar]:
 
 
 def _spell(key: CompileKey, chosen: Mapping[str, Scalar]) -> tuple[str, ...]:
-    """How a launch with the config `chosen` writes its options; a config does not write what is None."""
+    """Return the launch options as written with the config `chosen`; a config does not pass options that are None."""
     written = {text.partition("=")[0]: text for text in key.spelled}
     known = dict(key.options)
     for name, value in chosen.items():

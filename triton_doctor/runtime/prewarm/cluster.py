@@ -23,14 +23,14 @@ class Cluster:
     threads: int
 
     def open(self, _processes: int) -> Executor:
-        """An executor on all of its workers."""
+        """Return an executor on all workers of the cluster."""
         # A task that was done once is not the same task when it is asked for again.
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
 
 def connect(text: str) -> Cluster:
-    """The cluster at `dask:ADDRESS`. Raises DoctorError where it does not answer, or has no workers."""
+    """Connect to the cluster at `dask:ADDRESS`. Raises DoctorError if it does not answer or has no workers."""
     if not text.startswith(SCHEME):
         raise DoctorError(f"no such executor: {text!r}", hint=HINT)
     try:

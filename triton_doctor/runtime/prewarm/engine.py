@@ -27,10 +27,9 @@ def run_tasks(
     in_flight: int,
     restart: Callable[[int], Executor] | None = None,
 ) -> Iterator[Outcome]:
-    """The outcome of each of `tasks`, in the order in which they end; `in_flight` of them are handed out at a time.
-
-    `restart` makes another executor of so many processes when one broke; without it what was left fails. A task that
-    ends its process alone fails, and costs the others nothing but the time.
+    """Yield the outcome of each task as it finishes; at most `in_flight` are submitted at a time.
+    `restart` creates an executor with a number of processes after one broke; without it the remaining tasks fail. A
+    task that crashes its process fails without affecting the others.
     """
     waiting = deque(tasks)
     launchers: set[object] = set()
@@ -69,7 +68,7 @@ def run_tasks(
 
 
 def _run_alone(suspects: Sequence[Task], restart: Callable[[int], Executor]) -> Iterator[Outcome]:
-    """Each of `suspects`, one of which ended its process, in a process of its own."""
+    """Run each of `suspects` in a process of its own, since one of them crashed its process."""
     executor = restart(1)
     for task in suspects:
         try:
@@ -80,7 +79,7 @@ def _run_alone(suspects: Sequence[Task], restart: Callable[[int], Executor]) -> 
 
 
 def _assign_launcher(task: Task, assigned: set[object]) -> Task:
-    """One task of those that share a launcher builds it."""
+    """Return `task`, with `launcher` set only if no earlier task builds the same launcher."""
     identity = _launcher_of(task.variant)
     if not task.launcher or identity in assigned:
         return replace(task, launcher=False)
@@ -89,7 +88,7 @@ def _assign_launcher(task: Task, assigned: set[object]) -> Task:
 
 
 def _launcher_of(variant: KernelVariant) -> object:
-    """What a launcher is built from: the types of what is passed (triton 3.6 driver.py, make_launcher)."""
+    """Return what determines a launcher: the argument types (triton 3.6 driver.py, make_launcher)."""
     classes = dict(variant.key.attributes)
     kinds = tuple("constexpr" if classes.get(name) == "=1" else kind for name, kind in variant.key.signature)
     return variant.key.target, kinds

@@ -35,7 +35,7 @@ class Kernels:
         self._held: list[Any] = []
 
     def find(self, variant: KernelVariant) -> Any:
-        """The JITFunction of `variant`. Raises UnreachableError with the reason."""
+        """Return the JITFunction of `variant`. Raises UnreachableError with the reason."""
         kernel = variant.kernel
         candidates = self._candidates(variant)
         same = [fn for fn in candidates if variant.source and source_of(fn) == variant.source]
@@ -54,7 +54,7 @@ class Kernels:
         )
 
     def find_named(self, module: str, name: str, path: str) -> Any:
-        """The JITFunction that is a constant of another, by its module, name and path."""
+        """Return the JITFunction used as a constant of another, by module, name and path."""
         from triton_doctor.runtime.event import CompileKey, KernelName
         from triton_doctor.runtime.prewarm.variants import KernelVariant
 
@@ -132,7 +132,7 @@ def _import_module(name: str, recorded: str) -> None:
 
 
 def _live_kernels() -> Iterator[Any]:
-    """Every JITFunction of this process, however it is wrapped or kept."""
+    """Yield every JITFunction in this process, wherever it is referenced."""
     from triton.runtime.jit import JITFunction
 
     # Not `isinstance`, which asks what stands in for other objects for its class.

@@ -31,7 +31,7 @@ PATH_VARIABLE = "TRITON_LIBCUDA_PATH"
 
 
 def builds_launchers(target: str) -> bool:
-    """Whether this Triton builds launchers in C for `target` (until triton 3.6, driver.py, make_launcher)."""
+    """Return whether this Triton builds C launchers for `target` (until triton 3.6, driver.py, make_launcher)."""
     module = importlib.import_module(DRIVERS[target.partition(":")[0]][0])
     return hasattr(module, "make_launcher")
 
@@ -49,7 +49,7 @@ def build_launcher(kernel: Any, target: str) -> None:
 
 @contextlib.contextmanager
 def _lazy_loading() -> Iterator[None]:
-    """Modules that are loaded inside may lack functions until these are called, which nobody does here."""
+    """Load libraries with lazy symbol resolution inside this context, so that missing functions do no harm."""
     before = sys.getdlopenflags()
     sys.setdlopenflags(os.RTLD_LAZY | os.RTLD_LOCAL)
     try:
@@ -60,7 +60,7 @@ def _lazy_loading() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _driver_library(module: Any) -> Iterator[None]:
-    """Inside, Triton finds a library of the driver's name, the driver's own where it is installed."""
+    """Make Triton find a library named like the GPU driver inside this context: the real one if installed."""
     try:
         module.libcuda_dirs()
     except (AssertionError, OSError, subprocess.SubprocessError):
@@ -84,7 +84,7 @@ def _driver_library(module: Any) -> Iterator[None]:
 
 @functools.cache
 def _build_empty_library() -> str:
-    """The folder of an empty library named as the driver's, which is loaded. Raises where there is no C compiler."""
+    """Build and load an empty library named like the driver; return its folder.  Raises if there is no C compiler."""
     compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         raise FileNotFoundError("no C compiler: install gcc, or name one in CC")

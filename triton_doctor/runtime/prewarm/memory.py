@@ -131,7 +131,9 @@ def _read_tunings(
 
 
 def _read_tuning(tuner: Any, event: AutotuneEvent) -> bool:
-    """Whether `tuner` has the timings of `event` in memory now (triton 3.4 to 3.9 autotuner.py, check_disk_cache)."""
+    """Load the timings of `event` from disk into `tuner`; return whether that worked.
+    Calls check_disk_cache (triton 3.4 to 3.9 autotuner.py).
+    """
     tried = {text for text, _ in event.timings_ms}
     configs = [config for config in tuner.configs if str(config) in tried]
     key = tuple(value for _, value in event.key)

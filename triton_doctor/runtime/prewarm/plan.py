@@ -34,7 +34,7 @@ class PrewarmPlan:
 
     @property
     def recorded(self) -> int:
-        """How many variants were recorded."""
+        """Return the number of recorded variants."""
         return sum(variant.origin == RECORDED for variant in self.variants)
 
 
@@ -51,26 +51,26 @@ class Prewarmed:
     tunings: int = 0
 
     def __repr__(self) -> str:
-        """A line for a log."""
+        """Return a summary in one line."""
         states = Counter(outcome.state for _, outcome in self.likely)
         counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
         tuned = f"; results of tuning read: {self.tunings:,}" if self.tunings else ""
         return f"Prewarmed: {states.total():,} variants: {counts or 'none'}{tuned}"
 
     def with_state(self, *states: str) -> list[tuple[KernelVariant, Outcome]]:
-        """The variants whose outcome is one of `states`, in order."""
+        """Return the variants whose outcome has one of `states`, in order."""
         pairs = ((self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes))
         return [(variant, outcome) for variant, outcome in pairs if outcome.state in states]
 
     @property
     def likely(self) -> list[tuple[KernelVariant, Outcome]]:
-        """All variants that are one: an added one that Triton specializes as another is none of its own."""
+        """Return the recorded variants, and the added ones that Triton specializes differently from others."""
         pairs = [(self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes)]
         return [(variant, outcome) for variant, outcome in pairs if variant.origin == RECORDED or outcome.same_key]
 
     @property
     def failures(self) -> tuple[tuple[str, str], ...]:
-        """(kernel, reason) of each recorded variant that could not be had."""
+        """Return kernel name and reason of each recorded variant that could not be compiled or loaded."""
         return tuple(
             (variant.kernel.name, outcome.reason)
             for variant, outcome in self.likely
@@ -79,7 +79,7 @@ class Prewarmed:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every recorded variant is in the cache."""
+        """Return whether the cache has every recorded variant."""
         ready = {variant: outcome.state in (COMPILED, FOUND, PRESENT) for variant, outcome in self.likely}
         return all(fine for variant, fine in ready.items() if variant.origin == RECORDED)
 

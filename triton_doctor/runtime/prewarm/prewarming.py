@@ -111,5 +111,5 @@ def record_plan(plan: PrewarmPlan, recordings: Sequence[Recording], path: Path) 
 
 
 def count_jobs(asked: int | None) -> int:
-    """How many worker processes: as many as `asked`, or as this process may use cores."""
+    """Return the number of worker processes: `asked`, or the number of usable CPU cores."""
     return asked or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))

@@ -65,9 +65,8 @@ def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -
 
 
 def select_statements(tree: ast.Module, path: str, name: str, line: int) -> ast.Module | None:
-    """What of `tree` the function `name` near `line` needs; None where neither the module nor a class defines one.
-
-    `name` is that of reports. A class that has the function is cut down in place.
+    """Reduce `tree` to what the function `name` near `line` needs; None if the function is not defined.
+    `name` is spelled as in reports. A class that contains the function is reduced in place.
     """
     name = function_name(name)
     defined = [(abs(at - line), node) for node in _leaves(tree.body) for at in _definition_lines(node, name)]
@@ -97,7 +96,7 @@ def select_statements(tree: ast.Module, path: str, name: str, line: int) -> ast.
 
 
 def _definition_lines(node: ast.stmt, name: str) -> Iterator[int]:
-    """The lines where `node` defines the function `name`, in the body of a class too."""
+    """Yield the lines where `node` defines the function `name`, also inside classes."""
     if isinstance(node, ast.FunctionDef) and node.name == name:
         yield node.lineno
     elif isinstance(node, ast.ClassDef):
@@ -106,7 +105,7 @@ def _definition_lines(node: ast.stmt, name: str) -> Iterator[int]:
 
 
 def _containers(statements: list[Statement]) -> Iterator[str]:
-    """The names bound to lists, dicts and sets, which method calls fill."""
+    """Yield the names bound to lists, dicts and sets, which method calls may fill."""
     for statement in statements:
         match statement.node:
             case ast.Assign(
@@ -132,7 +131,7 @@ def _is_needed(statement: Statement, needed: set[str], kernel: str, containers: 
 
 
 def _changed(node: ast.stmt, containers: set[str]) -> Iterator[tuple[str, bool]]:
-    """The names whose values `node` changes in place, and whether that is the state of the process."""
+    """Yield the names whose values `node` modifies in place, and whether that is state of the process."""
     targets: list[ast.expr] = []
     match node:
         case ast.Assign(targets=several):
@@ -150,7 +149,7 @@ def _changed(node: ast.stmt, containers: set[str]) -> Iterator[tuple[str, bool]]
 
 
 def _dotted(node: ast.expr) -> tuple[str, ...]:
-    """`a.b[c].d` to (a, b, d); empty where it does not begin with a name."""
+    """Return the names in an expression: `a.b[c].d` gives (a, b, d); empty if it does not begin with a name."""
     match node:
         case ast.Name(id=name):
             return (name,)
@@ -174,7 +173,7 @@ def _bodies(node: ast.stmt) -> tuple[str, ...]:
 
 
 def _leaves(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that are not compound, in order."""
+    """Yield the simple statements in `body`, including those inside compound statements, in order."""
     for node in body:
         if isinstance(node, ast.While):
             continue
@@ -193,7 +192,7 @@ def _inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _cut(body: list[ast.stmt], chosen: set[int]) -> Iterator[ast.stmt]:
-    """The statements of `chosen`, in the compound statements that they stand in."""
+    """Yield the `chosen` statements inside the compound statements around them, without the others."""
     for node in body:
         if id(node) in chosen:
             yield node
@@ -219,7 +218,7 @@ def _nothing(at: ast.stmt | ast.ExceptHandler) -> ast.stmt:
 
 
 def _shell_reads(body: list[ast.stmt], chosen: set[int], path: str) -> set[str]:
-    """The names that compound statements around `chosen` read themselves: the test of an `if`, for example."""
+    """Return the names that compound statements around `chosen` read, e.g. in the test of an `if`."""
     shells = ast.Module(body=list(_cut(body, chosen)), type_ignores=[])
     return set(_read_code(compile(shells, path, "exec", dont_inherit=True), LOADS))
 
@@ -231,7 +230,7 @@ def _read_statement(node: ast.stmt, path: str) -> Statement:
 
 
 def _read_code(code: CodeType, operations: frozenset[str]) -> Iterator[str]:
-    """The names in instructions of `operations`, in `code` and all that is defined in it."""
+    """Yield the names used by instructions of `operations`, in `code` and functions defined in it."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in operations:
             yield instruction.argval

@@ -55,7 +55,7 @@ class RecordedVariants:
 
 
 def gather_variants(recordings: Iterable[Recording]) -> RecordedVariants:
-    """Each variant of `recordings` once, in order of time; what kernels had in memory before counts as well."""
+    """Return the distinct variants of `recordings` in order of time, including those in memory at the start."""
     found: dict[object, KernelVariant] = {}
     left_out = 0
     launched: set[object] = set()
@@ -92,7 +92,7 @@ def gather_variants(recordings: Iterable[Recording]) -> RecordedVariants:
 
 
 def identify(variant: KernelVariant) -> object:
-    """What two variants have in common that need one entry of the cache: how options were spelled is no part."""
+    """Return a key equal for variants that share a cache entry; the spelling of options does not matter."""
     key = variant.key
     kernel = variant.kernel
     options = tuple((name, value) for name, value in key.options if name not in MODES or value)
@@ -102,7 +102,7 @@ def identify(variant: KernelVariant) -> object:
 
 
 def retarget(variants: Sequence[KernelVariant], target: str) -> tuple[KernelVariant, ...]:
-    """`variants` for `target`: what differs only by the target, or by options derived from it, is one."""
+    """Return `variants` for another `target`, without the duplicates that result."""
     chosen: dict[object, KernelVariant] = {}
     for variant in variants:
         if variant.key.target == target:
@@ -117,7 +117,7 @@ def retarget(variants: Sequence[KernelVariant], target: str) -> tuple[KernelVari
 
 
 def _retarget_attributes(key: CompileKey, target: str) -> Iterator[tuple[str, str]]:
-    """The classes of arguments on `target`. AMD's backend adds one for tensors below 2 GiB, as nearly all are."""
+    """Yield the argument classes on `target`; AMD has a class for tensors below 2 GiB, assumed here."""
     classes = dict(key.attributes)
     for name, kind in key.signature:
         kept = [word for word in classes.get(name, "").split() if word in ("=1", "%16")]
@@ -139,7 +139,7 @@ def _variant(event: CompileEvent, *, package: str) -> KernelVariant:
 
 
 def _package(command: Sequence[str]) -> str:
-    """`pkg.mod` of `python -m pkg.mod`; empty for a script."""
+    """Return the module of a `python -m` command; empty for a script."""
     words = list(command)
     at = words.index("-m") if "-m" in words[1:] else -1
     return words[at + 1] if 0 < at < len(words) - 1 else ""

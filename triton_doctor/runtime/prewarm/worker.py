@@ -92,7 +92,7 @@ def _return_memory() -> None:
 
 
 def describe_error(error: BaseException) -> str:
-    """The type of `error` and what it says, on one line."""
+    """Format the type and message of `error` on one line."""
     said = " ".join(str(error).split())
     return f"{type(error).__name__}: {said}"[:LONGEST_REASON].rstrip(": ")
 
@@ -132,7 +132,7 @@ def _run(task: Task) -> dict[str, Any]:
 
 
 def _cache_folder(task: Task) -> Path:
-    """Where Triton of this process looks and writes from now on."""
+    """Set Triton's cache folder for `task` and return it."""
     if task.cache_dir is not None:
         os.environ[CACHE_VARIABLE] = task.cache_dir
         return Path(task.cache_dir)
@@ -182,7 +182,7 @@ def _pretend_gpu(target: str) -> None:
 
 @contextlib.contextmanager
 def _without_hooks(fn: Any) -> Iterator[None]:
-    """What a library runs before each launch of `fn` expects tensors, and there are none."""
+    """Suspend the pre-run hooks of `fn` inside this context; they expect real tensors."""
     before = list(fn.pre_run_hooks)
     fn.pre_run_hooks[:] = []
     try:
@@ -205,7 +205,7 @@ def _build_launcher(kernel: Any, task: Task) -> str:
 
 
 def _has_key(kernel: Any, variant: Any) -> bool:
-    """Whether Triton specialized `kernel` as `variant` says; a parameter may not be specialized at all."""
+    """Return whether Triton specialized `kernel` as `variant` requires; it may not specialize some parameters."""
     from triton_doctor.runtime.hooks.describe import compile_key
 
     key = compile_key(kernel.src, (), kernel.metadata.target, {})
@@ -213,7 +213,7 @@ def _has_key(kernel: Any, variant: Any) -> bool:
 
 
 def _read_new(folder: Path, before: set[str], query: CacheQuery) -> Iterator[tuple[str, bytes]]:
-    """What this task wrote, and its own entry where an earlier task of this process did."""
+    """Yield path and content of the cache files that this task wrote, or that an earlier task wrote for its key."""
     for entry in sorted(_list_entries(folder) - before | {query.entry}):
         for path in sorted((folder / entry).iterdir()):
             yield f"{entry}/{path.name}", path.read_bytes()
@@ -234,7 +234,7 @@ SHARED_IMPORTS = [
 
 
 def open_pool(jobs: int) -> ProcessPoolExecutor:
-    """An executor of at most `jobs` worker processes."""
+    """Create an executor with at most `jobs` worker processes."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(SHARED_IMPORTS)
     return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=prepare_process)

@@ -63,9 +63,8 @@ def _is_link_below(module: Any, root: str) -> bool:
 
 
 def _unwrapped(found: Any) -> tuple[Any, Any, set[str]]:
-    """What to launch, the jitted function in it, and the parameters that tuning and heuristics set.
-
-    Of a tuner the first config is kept; a library's own wrapper is left out.
+    """Return the object to launch, its JITFunction, and the parameters that autotuning and heuristics set.
+    Keeps the first config of an Autotuner, and skips wrappers of libraries.
     """
     from triton.runtime.autotuner import Autotuner, Heuristics
     from triton.runtime.jit import JITFunction
@@ -86,7 +85,7 @@ def _unwrapped(found: Any) -> tuple[Any, Any, set[str]]:
 
 
 def _count(kernel: Any, cases: list[dict[str, Any]], options: dict[str, Any]) -> int:
-    """How many variants the cases compile to; nothing is compiled for it."""
+    """Count the distinct variants of `cases` without compiling them."""
     import triton
     from triton.runtime import jit
 
@@ -113,7 +112,7 @@ def _count(kernel: Any, cases: list[dict[str, Any]], options: dict[str, Any]) ->
 
 
 def _caches(kernel: Any) -> list[Any]:
-    """The kernels in memory, which would not be asked about again (triton 3.2 runtime/jit.py, 3.9 likewise)."""
+    """Return the in-memory caches of the kernel (triton 3.2 and 3.9 runtime/jit.py)."""
     while not hasattr(kernel, "arg_names") or not hasattr(kernel, "params"):
         kernel = kernel.fn
     if hasattr(kernel, "device_caches"):
@@ -126,13 +125,13 @@ def _source(inner: Any) -> str:
 
 
 def _plain(code: str) -> str:
-    """The code without what tells of lines and of the compiler."""
+    """Return the code without line information, debug sections and comments."""
     lines = (line for line in code.splitlines() if not line.lstrip().startswith(("//", ".loc", ".file")))
     return "\n".join(lines).partition("\t.section\t.debug")[0]
 
 
 def _short(error: BaseException | None) -> str:
-    """The last line of an error, which says what it is."""
+    """Return the type of `error` and its last line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1].strip()[:200]}" if lines else type(error).__name__
 

@@ -29,7 +29,7 @@ Described = dict[str, Any]
 def candidates(
     described: Mapping[str, Described], constexprs: frozenset[str], source: str
 ) -> Iterator[dict[str, Described]]:
-    """`described` with its guesses made, the likeliest first."""
+    """Yield `described` with its unknown values guessed, the most likely guess first."""
     roles = read_roles(source, frozenset(described))
     unknown = any(one["kind"] in ("guess", "size") for name, one in described.items() if name in constexprs)
     for number, element in product(_GUESSED_NUMBERS if unknown else _GUESSED_NUMBERS[:1], _GUESSED_TYPES):
@@ -54,7 +54,7 @@ def _guess(name: str, one: Described, number: float | None, element: str, roles:
 
 
 def make(one: Described) -> Any:
-    """The argument that `one` describes. Raises ValueError for what cannot be made."""
+    """Create the described argument. Raises ValueError for an unknown description."""
     import torch
     import triton.language as tl
 

@@ -18,7 +18,9 @@ class Roles(NamedTuple):
 
 
 def read_roles(source: str, params: frozenset[str]) -> Roles:
-    """What the kernel with that source does with `params`. A pointer that is passed on is one, if it is called so."""
+    """Return how the kernel uses `params`: as pointers, as pointers to indices, or as types.
+    A pointer passed to another function counts as a pointer if its name suggests one.
+    """
     body = ast.parse(textwrap.dedent(source)).body[0]
     assert isinstance(body, ast.FunctionDef)
     made: dict[str, list[ast.expr]] = {}
@@ -65,7 +67,7 @@ def _reads(call: ast.Call) -> bool:
 
 
 def _base(place: ast.expr, made: dict[str, list[ast.expr]], params: frozenset[str], depth: int = 8) -> str | None:
-    """The parameter that an address begins with: the leftmost term of its sum."""
+    """Return the parameter at which an address expression begins: the leftmost term of its sum, or None."""
     match place:
         case ast.Name(id=name) if name in params:
             return name

@@ -73,7 +73,7 @@ def run_sweep(
     unknown: Literal["guess", "stop"],
     search: int,
 ) -> Sweep:
-    """As `sweep`, of the function that `load` gives once the process runs dry."""
+    """Sweep the function that `load` returns, as `sweep` describes; `load` is called inside the dry run."""
     started_ns = time.perf_counter_ns()
     if search:
         require_hypothesis()

@@ -81,7 +81,9 @@ class Attribution:
         self._known: dict[KernelName, tuple[Formula, ...]] = {}
 
     def find_points(self) -> list[Point]:
-        """Points to observe next: where formulas of a part differ, or else where the one that is left jumps."""
+        """Return the points to observe next: those where candidate formulas of a part of the key differ.
+        Where one formula is left, these are points around its jumps.
+        """
         points: dict[Point, None] = {}
         for (kernel, _), at in self.moving.items():
             samples = self._samples(at)
@@ -99,7 +101,7 @@ class Attribution:
         return list(points)
 
     def is_predicted(self, point: Point, seen: Observation) -> bool:
-        """Whether each part of each variant has a value that was seen before, or the one that its formula gives."""
+        """Return whether each part of every variant has a value observed before or given by its formula."""
         for variant in seen.variants:
             for part, value in variant.parts:
                 if (variant.kernel, part, type(value), value) in self._seen:
@@ -114,12 +116,12 @@ class Attribution:
         return True
 
     def find_condition(self, kernel: KernelName) -> Formula | None:
-        """Where `kernel` is launched, if that is not everywhere and one condition is certain."""
+        """Return the condition under which `kernel` is launched; None if always launched or uncertain."""
         samples = self._presence(kernel)
         return choose_formula(self._fit(samples, ()), samples)
 
     def explain(self, kernel: KernelName, part: ProbedPart) -> Explanation:
-        """What a part that moved follows."""
+        """Explain what `part` of the key depends on. The result is cached."""
         if (kernel, part) not in self._chosen:
             self._chosen[kernel, part] = self._explain(kernel, part)
         return self._chosen[kernel, part]
@@ -142,7 +144,7 @@ class Attribution:
         return Explanation(follows=follows, formula=None, growth=growth, count=None)
 
     def _presence(self, kernel: KernelName) -> Samples:
-        """Whether `kernel` was launched at each point."""
+        """Return whether `kernel` was launched, by point."""
         launched = {
             point: any(variant.kernel == kernel for variant in seen.variants)
             for point, seen in self._observations.items()
@@ -159,13 +161,13 @@ class Attribution:
         return Samples(dimensions=self._dimensions, values=values, held_back=self._held_back)
 
     def _find(self, samples: Samples, kernel: KernelName) -> list[Formula]:
-        """The formulas that fit; where none does, those made from formulas of the kernel's other constexprs."""
+        """Return the formulas that fit `samples`; if none do, try those built on other constexprs of `kernel`."""
         found = self._fit(samples, ())
         known = () if found else self._constexprs(kernel)
         return self._fit(samples, known) if known else found
 
     def _constexprs(self, kernel: KernelName) -> tuple[Formula, ...]:
-        """The formulas of the kernel's constexprs that are certain by now."""
+        """Return the formulas of the constexprs of `kernel` that are certain so far."""
         if kernel not in self._known:
             chosen = []
             for (owner, part), at in self.moving.items():
@@ -176,14 +178,14 @@ class Attribution:
         return self._known[kernel]
 
     def _fit(self, samples: Samples, known: tuple[Formula, ...]) -> list[Formula]:
-        """The formulas that fit, found once for the same values."""
+        """Return the formulas that fit `samples`. Results are cached by the sampled values."""
         key = known, tuple((point, type(value), value) for point, value in samples.values.items())
         if key not in self._memory.fitted:
             self._memory.fitted[key] = find_formulas(samples, known)
         return self._memory.fitted[key]
 
     def _where_launched(self, kernel: KernelName, formula: Formula) -> tuple[Growth, int | None]:
-        """How `formula` grows, and how many values it has over all sizes, where `kernel` is launched."""
+        """Return how `formula` grows and how many values it has, at the sizes that launch `kernel`."""
         if all(self._presence(kernel).values.values()):
             return formula.growth, self._count(formula, None)
         condition = self.find_condition(kernel)
@@ -195,9 +197,8 @@ class Attribution:
         return growth, self._count(formula, condition)
 
     def _count(self, formula: Formula, condition: Formula | None) -> int | None:
-        """How many values `formula` has over all sizes of the `condition`, where these are few enough to try.
-
-        Of a formula that a call moves too, the most for one setting of the dimensions that a model fixes.
+        """Count the values of `formula` over all sizes that satisfy `condition`; None if too many to try.
+        If the formula also depends on dimensions fixed by a model, returns the maximum over their settings.
         """
         names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
         spans = {
@@ -220,9 +221,8 @@ class Attribution:
 def find_moving(
     observations: Mapping[Point, Observation],
 ) -> dict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]]:
-    """The values at each point of each part that has not the same ones everywhere.
-
-    Of an integer that changes its class, these are the integers themselves, where all are known.
+    """Return each part of a kernel's key whose values differ between points, with its values by point.
+    For an integer argument whose class changes, returns the integers themselves if all of them are known.
     """
     values: defaultdict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]] = defaultdict(dict)
     integers: defaultdict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]] = defaultdict(dict)
@@ -238,7 +238,7 @@ def find_moving(
 
 
 def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Numbers by size, then everything else by its text."""
+    """Sort numbers by value, then everything else by its text."""
     return tuple(sorted(values, key=lambda value: _order(value)))
 
 
@@ -254,16 +254,16 @@ def _add(at: dict[Point, list[Value]], point: Point, value: Value) -> None:
 
 
 def _differ(at: Mapping[Point, list[Value]]) -> bool:
-    """Whether some points have other values than others."""
+    """Return whether any two points have different sets of values."""
     return len({frozenset((type(value), value) for value in values) for values in at.values()}) > 1
 
 
 def _shared(every: Sequence[list[Value]]) -> list[Value]:
-    """What all points that have several values have in common."""
+    """Return the values that all points with several values have in common."""
     several = [values for values in every if len(values) > 1]
     return [value for value in several[0] if all(value in values for values in several)] if several else []
 
 
 def _one(values: list[Value]) -> Value:
-    """One value for several, by which they can be told from others."""
+    """Return the only value, or one text that represents all `values`."""
     return values[0] if len(values) == 1 else repr(sorted(values, key=repr))

@@ -38,11 +38,11 @@ class Dimension:
 
     @property
     def is_range(self) -> bool:
-        """Whether a sweep may choose sizes between the first and the last."""
+        """Return whether the sweep may choose any size between `first` and `last`."""
         return not self.sizes
 
     def choose(self) -> tuple[int, ...]:
-        """Sizes that tell formulas apart: small ones, powers of two and their neighbors, multiples of 16, odd ones."""
+        """Return sizes that distinguish formulas: small, powers of two and neighbors, multiples of 16, odd."""
         if self.sizes:
             return self.sizes
         span = self.last - self.first + 1
@@ -57,14 +57,14 @@ class Dimension:
         return tuple(sorted({*ends, *inside[::step], *odd}))
 
     def between(self, low: int, high: int) -> int | None:
-        """A size halfway between two; None where there is none."""
+        """Return an allowed size about halfway between `low` and `high`; None if there is none."""
         if self.is_range:
             return (low + high) // 2 if high - low > 1 else None
         inside = [size for size in self.sizes if low < size < high]
         return inside[len(inside) // 2] if inside else None
 
     def draw(self, chance: random.Random) -> int:
-        """A random size, as likely small as large."""
+        """Draw a random size; small and large magnitudes are about equally likely."""
         if self.sizes:
             return chance.choice(self.sizes)
         low, high = self.first, self.last
@@ -77,9 +77,8 @@ class Dimension:
 
 
 def read_dimensions(given: Mapping[str, object], fixed: Iterable[str] = ()) -> tuple[Dimension, ...]:
-    """What `sweep` was given: a range, sizes, one size, or the text of `--vary`, by name.
-
-    Raises DoctorError for anything else, and for `fixed` names that are no dimension.
+    """Convert the arguments of `sweep` to dimensions: a range, sizes, one size or `--vary` text, by name.
+    Raises DoctorError for anything else, and for names in `fixed` that are no dimension.
     """
     names = (fixed,) if isinstance(fixed, str) else tuple(fixed)
     if not given:
@@ -91,7 +90,7 @@ def read_dimensions(given: Mapping[str, object], fixed: Iterable[str] = ()) -> t
 
 
 def parse_vary(options: Sequence[str]) -> dict[str, object]:
-    """`batch=1..8` and `length=1,64` to a range and sizes by name. Raises DoctorError for what cannot be read."""
+    """Parse `batch=1..8` and `length=1,64` to the text of the sizes by name. Raises DoctorError if malformed."""
     dimensions: dict[str, object] = {}
     for option in options:
         name, equals, sizes = (part.strip() for part in option.partition("="))
@@ -104,7 +103,7 @@ def parse_vary(options: Sequence[str]) -> dict[str, object]:
 
 
 def choose_points(dimensions: Sequence[Dimension], *, mixed: int = MIXED) -> tuple[list[Point], list[Point]]:
-    """The points from which formulas are made, and those held back to test them; the same at each run."""
+    """Choose the points to make formulas from, and points held back to test them. Deterministic."""
     chance = random.Random(0)
     sizes = [dimension.choose() for dimension in dimensions]
     alone: dict[Point, None] = dict.fromkeys((tuple(own[0] for own in sizes), tuple(own[-1] for own in sizes)))
@@ -118,7 +117,7 @@ def choose_points(dimensions: Sequence[Dimension], *, mixed: int = MIXED) -> tup
 
 
 def far_points(dimensions: Sequence[Dimension]) -> Iterator[Point]:
-    """Points beyond the end of each range that is no model's."""
+    """Yield points beyond the end of each range, except for dimensions fixed by a model."""
     base = _bases([dimension.choose() for dimension in dimensions])[0]
     for position, dimension in enumerate(dimensions):
         if dimension.is_range and not dimension.is_fixed:
@@ -127,7 +126,7 @@ def far_points(dimensions: Sequence[Dimension]) -> Iterator[Point]:
 
 
 def _bases(sizes: Sequence[Sequence[int]]) -> list[Point]:
-    """Where the others stay while one moves: a middle of each, and another that differs in what divides it."""
+    """Return the settings at which the other dimensions stay while one varies: a middle one and an odd one."""
     middle = tuple(own[len(own) // 2] for own in sizes)
     odd = tuple(next((each for each in reversed(own) if each % 2 and each != own[-1]), own[0]) for own in sizes)
     return [middle] if len(sizes) == 1 or odd == middle else [middle, odd]

@@ -39,7 +39,9 @@ class Column:
 def fit_integers(
     points: Sequence[Mapping[str, int]], values: Sequence[int], known: Iterable[Formula] = ()
 ) -> list[Formula]:
-    """The formulas that give `values` at `points`; `known` are those of other parameters. At most CANDIDATES."""
+    """Return the formulas that give `values` at `points`, cheapest first, at most CANDIDATES.
+    `known` are formulas of other parameters of the kernel, which may be parts of the result.
+    """
     if len(set(values)) < 2:
         return []
     names = [name for name in points[0] if len({point[name] for point in points}) > 1]
@@ -56,7 +58,7 @@ def fit_integers(
 
 
 def _is_needed(formula: Formula, points: Sequence[Mapping[str, int]]) -> bool:
-    """Whether a bound, where `formula` has one, changes a value."""
+    """Return whether the bound of a `min` or `max` formula changes its value at some point; True without a bound."""
     if formula.operation not in ("min", "max"):
         return True
     inner = formula.operands[0]
@@ -68,7 +70,7 @@ def _is_needed(formula: Formula, points: Sequence[Mapping[str, int]]) -> bool:
 
 
 def fits(formula: Formula, points: Sequence[Mapping[str, int]], values: Sequence[object]) -> bool:
-    """Whether `formula` gives each of `values`, with its type."""
+    """Return whether `formula` gives each of `values` at `points`; a bool does not equal an int."""
     for point, value in zip(points, values, strict=True):
         try:
             given = formula.evaluate(point)
@@ -80,13 +82,13 @@ def fits(formula: Formula, points: Sequence[Mapping[str, int]], values: Sequence
 
 
 def rank(formula: Formula) -> tuple[int, int, str]:
-    """Sorts formulas by what there is to read in them."""
+    """Return a sort key that puts formulas that are shorter to read first."""
     text = str(formula)
     return formula.cost, len(text), text
 
 
 def combine_sizes(names: Sequence[str]) -> Iterator[Formula]:
-    """Each size, the products of several, and the sums of two."""
+    """Yield each size, the products of several sizes and the sums of two."""
     for count in range(1, min(len(names), MOST_IN_PRODUCT) + 1):
         for chosen in combinations(names, count):
             yield size(chosen[0]) if count == 1 else Formula("product", tuple(size(name) for name in chosen))
@@ -123,7 +125,7 @@ def _rounded(
 
 
 def _last_step(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
-    """What turns `source` into `target`, with nothing or one constant solved for, and perhaps bounds."""
+    """Yield formulas that turn `source` into `target` by at most one solved constant and optional bounds."""
     few = len(set(target)) < FEWEST_VALUES
     if source.values == target:
         yield source.formula
@@ -161,7 +163,7 @@ def _linear(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
 
 
 def _divided(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
-    """`cdiv` and `//` by a constant: each point bounds it from both sides."""
+    """Yield `cdiv` and `//` of `source` by the constants that give `target`; each point bounds them on both sides."""
     pairs = list(zip(source.values, target, strict=True))
     if any(value < 0 or wanted < 0 for value, wanted in pairs):
         return
@@ -174,7 +176,7 @@ def _divided(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
 
 
 def _below(value: int, by: int) -> int | None:
-    """The largest k with value / k > by; None where any is."""
+    """Return the largest k with value / k > by; None if there is no limit."""
     return (value - 1) // by if by > 0 else None
 
 
@@ -188,12 +190,12 @@ def _divisors(operation: str, source: Column, bounds: Sequence[tuple[int, int | 
 
 
 def spread(low: int, high: int) -> tuple[int, int, int, int]:
-    """The ends of a span, its middle, and the roundest number in it: points between them halve what is left."""
+    """Return the ends of a span, its middle and its roundest number: points between them halve the span."""
     return low, (low + high) // 2, roundest(low, high), high
 
 
 def roundest(low: int, high: int) -> int:
-    """The number from `low` to `high` that is divisible by the largest power of two, or else of ten."""
+    """Return the number from `low` to `high` that is divisible by the largest power of two or of ten."""
     if low <= 0:
         return low
     tens = 10 ** len(str(high))
@@ -220,7 +222,7 @@ def _bounded(source: Column, target: tuple[int, ...], least: int | None, most: i
 
 
 def _bites(values: Sequence[int], least: int | None, most: int | None) -> bool:
-    """Whether each of the bounds changes some of `values`."""
+    """Return whether each given bound changes some of `values`."""
     return (least is None or min(values) < least) and (most is None or max(values) > most)
 
 
@@ -230,7 +232,7 @@ def _clamp(formula: Formula, least: int | None, most: int | None) -> Formula:
 
 
 def _rarer(plain: Sequence[Column], sources: Sequence[Column], target: tuple[int, ...]) -> Iterator[Formula]:
-    """What needs two sources: a sum of products, or the lesser or greater of two."""
+    """Yield formulas that need two sources: a sum of products, or the minimum or maximum of two."""
     columns = [(column.formula, column.values) for column in plain if column.formula.operation != "sum"]
     polynomial = fit_polynomial(columns, target)
     if polynomial is not None:
@@ -260,7 +262,7 @@ def _product(one: Formula | int, other: Formula) -> Formula:
 
 
 def _column(formula: Formula, points: Sequence[Mapping[str, int]]) -> Column | None:
-    """The values of `formula`, where they are numbers and differ."""
+    """Evaluate `formula` at `points`; None unless the values are integers that differ."""
     try:
         values = tuple(formula.evaluate(point) for point in points)
     except ZeroDivisionError:

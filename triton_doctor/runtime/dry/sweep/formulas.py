@@ -34,14 +34,14 @@ class Formula:
     operands: tuple[Formula | Value, ...]
 
     def evaluate(self, sizes: Mapping[str, int]) -> Value:
-        """The value where the dimensions have these `sizes`."""
+        """Return the value of the formula for the given `sizes` by dimension name."""
         if self.operation == "size":
             return sizes[str(self.operands[0])]
         return COMPUTE[self.operation](*(_value(operand, sizes) for operand in self.operands))
 
     @property
     def dimensions(self) -> frozenset[str]:
-        """The names of the dimensions in it."""
+        """Return the names of the dimensions that the formula uses."""
         if self.operation == "size":
             return frozenset({str(self.operands[0])})
         inner = (operand for operand in self.operands if isinstance(operand, Formula))
@@ -49,7 +49,7 @@ class Formula:
 
     @property
     def cost(self) -> int:
-        """How much there is to read: of formulas that agree, the cheapest is given."""
+        """Return a measure of complexity; among formulas that agree, the cheapest is reported."""
         own = {"size": 1, "product": 0, "sum": 1, "if": 4}.get(self.operation, 2)
         return own + sum(
             operand.cost if isinstance(operand, Formula) else _strange(operand) for operand in self.operands
@@ -57,7 +57,7 @@ class Formula:
 
     @property
     def growth(self) -> Growth:
-        """How the values grow with the sizes. A size itself is unbounded."""
+        """Return how the number of values grows with the sizes. A size itself is unbounded."""
         inner = [operand.growth for operand in self.operands if isinstance(operand, Formula)]
         match self.operation:
             case "size":
@@ -85,17 +85,17 @@ class Formula:
 
 
 def size(name: str) -> Formula:
-    """The size of the dimension `name`."""
+    """Return the formula for the size of dimension `name`."""
     return Formula("size", (name,))
 
 
 def next_power_of_2(number: int) -> int:
-    """As `triton.next_power_of_2`: the smallest power of two that is not less; 0 for 0."""
+    """Return the smallest power of two not below `number`, like `triton.next_power_of_2`; 0 for 0."""
     return 0 if number <= 0 else 1 << (number - 1).bit_length()
 
 
 def cdiv(number: int, by: int) -> int:
-    """As `triton.cdiv`: the quotient, rounded up."""
+    """Return the quotient rounded up, like `triton.cdiv`."""
     return -(-number // by)
 
 
@@ -136,7 +136,7 @@ def _choice(number: Formula, limit: Value, below: Value, above: Formula | Value)
 
 
 def _bound(operand: Formula | Value, loose: set[str]) -> str:
-    """`operand` as text, in parentheses where it is one of the operations that bind less."""
+    """Return `operand` as text, in parentheses if its operation is in `loose`."""
     return f"({operand})" if isinstance(operand, Formula) and operand.operation in loose else str(operand)
 
 
@@ -154,7 +154,7 @@ def _dimensions(formula: Formula, position: int) -> frozenset[str]:
 
 
 def _strange(number: Value) -> int:
-    """How unlikely a constant is in a program: round numbers are found first."""
+    """Return how unlikely a constant is in source code, from 0 (small numbers, powers of two) to 2."""
     if not isinstance(number, int) or isinstance(number, bool):
         return 1
     magnitude = abs(number)

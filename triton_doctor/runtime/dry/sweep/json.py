@@ -14,7 +14,7 @@ SCHEMA = 1
 
 
 def describe_sweep(sweep: Sweep) -> dict[str, object]:
-    """Every key is always there; null where it does not apply."""
+    """Convert `sweep` to plain JSON values. Every key is always present, null where it does not apply."""
     return {
         "schema": SCHEMA,
         "dimensions": [_dimension(dimension) for dimension in sweep.dimensions],

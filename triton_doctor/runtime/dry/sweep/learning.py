@@ -40,14 +40,14 @@ class Samples:
     held_back: frozenset[Point] = frozenset()
 
     def sizes(self, point: Point) -> dict[str, int]:
-        """The sizes of `point` by name."""
+        """Return the sizes of `point` by dimension name."""
         return {dimension.name: size for dimension, size in zip(self.dimensions, point, strict=True)}
 
 
 def find_formulas(samples: Samples, known: Iterable[Formula] = ()) -> list[Formula]:
-    """The formulas that fit every sample, cheapest first; none unless one made without those held back fits them too.
-
-    Constants are then bounded by all samples, so that none seems certain because a held back one ruled out its rivals.
+    """Return the formulas that fit every sample, cheapest first.
+    Returns none unless a formula made without the held-back samples also fits those. Constants are then bounded by
+    all samples, so that none seems certain merely because a held-back sample excluded its rivals.
     """
     seen: dict[Point, Value] = {}
     held: dict[Point, Value] = {}
@@ -71,7 +71,7 @@ def _fit(samples: Samples, values: Mapping[Point, Value], known: Iterable[Formul
 
 
 def find_difference(formulas: Sequence[Formula], samples: Samples) -> Point | None:
-    """A point, not yet seen and allowed, that parts most pairs of the formulas; None where all agree."""
+    """Return the allowed, unobserved point at which most pairs of `formulas` differ; None if all agree."""
     best: Point | None = None
     most = 0
     if len(formulas) < 2:
@@ -87,9 +87,8 @@ def find_difference(formulas: Sequence[Formula], samples: Samples) -> Point | No
 
 
 def find_challenges(formula: Formula, samples: Samples) -> list[Point]:
-    """Points on both sides of jumps of `formula`, where another formula that is near to it would be told apart.
-
-    The other dimensions are at an end, where what they add is least or most.
+    """Return unobserved points on both sides of jumps of `formula`, which would expose a similar formula.
+    The other dimensions are at their smallest or largest size.
     """
     chance = random.Random(3)
     points: dict[Point, None] = {}
@@ -118,7 +117,7 @@ def _ends(dimension: Dimension) -> tuple[int, int]:
 
 
 def choose_formula(formulas: Sequence[Formula], samples: Samples) -> Formula | None:
-    """The first of `formulas`, if all of them agree at all points that are allowed, and in how they grow."""
+    """Return the first of `formulas` if all agree at every allowed point and grow alike, else None."""
     if not formulas or find_difference(formulas, samples) is not None:
         return None
     first, *others = formulas
@@ -129,7 +128,9 @@ def choose_formula(formulas: Sequence[Formula], samples: Samples) -> Formula | N
 
 
 def find_deciding(samples: Samples) -> tuple[str, ...]:
-    """The fewest dimensions that decide the value at every point; all of them where it takes more than the sizes."""
+    """Return the smallest set of dimensions that determines the value at every observed point.
+    Returns all dimensions if the sizes alone do not determine it.
+    """
     names = [dimension.name for dimension in samples.dimensions]
     deciding = list(range(len(names)))
     for position in range(len(names) - 1, -1, -1):
@@ -140,7 +141,7 @@ def find_deciding(samples: Samples) -> tuple[str, ...]:
 
 
 def judge_growth(samples: Samples, follows: Sequence[str]) -> Growth:
-    """How a part grows for which there is no formula, by whether larger sizes still bring new values."""
+    """Estimate how a part without a formula grows, by whether larger sizes still bring new values."""
     positions = [number for number, dimension in enumerate(samples.dimensions) if dimension.name in follows]
     growths = {_growth_along(samples, position) for position in positions}
     for growth in (Growth.UNBOUNDED, Growth.UNKNOWN, Growth.LOG2):
@@ -177,7 +178,7 @@ def _decide(positions: Sequence[int], values: Mapping[Point, Value]) -> bool:
 
 
 def _candidates(formulas: Sequence[Formula], samples: Samples) -> Iterator[Point]:
-    """Points where formulas may differ: halfway between neighbors of other value, at corners, and drawn ones."""
+    """Yield points where `formulas` may differ: between neighbors of different value, near limits, and random."""
     chance = random.Random(1)
     dimensions = samples.dimensions
     seen = list(samples.values)
@@ -200,7 +201,7 @@ def _candidates(formulas: Sequence[Formula], samples: Samples) -> Iterator[Point
 
 
 def _near(limit: int, samples: Samples, chance: random.Random) -> Iterator[Point]:
-    """Allowed points whose size, or product of sizes, is about `limit`."""
+    """Yield allowed points at which a size or a product of sizes is about `limit`."""
     for position, dimension in enumerate(samples.dimensions):
         if dimension.is_range:
             for _ in range(8):
@@ -230,7 +231,7 @@ def _limits(formula: Formula) -> Iterator[int]:
 
 
 def _allowed_points(samples: Samples) -> list[dict[str, int]]:
-    """Points at which the function may be called: all sizes of a range as likely, and more of the small ones."""
+    """Return random points at which the function may be called, with additional small sizes."""
     chance = random.Random(2)
     spans = [dimension.sizes or range(dimension.first, dimension.last + 1) for dimension in samples.dimensions]
     drawn = [tuple(chance.choice(span) for span in spans) for _ in range(DRAWS)]

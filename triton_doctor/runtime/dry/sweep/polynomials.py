@@ -18,7 +18,7 @@ ROWS_TO_SPARE = 4
 
 
 def fit_polynomial(columns: Sequence[tuple[Formula, Sequence[int]]], target: Sequence[int]) -> Formula | None:
-    """The sum of `columns`, each with a whole factor, and of a constant; None where none is exact, or several are."""
+    """Return the sum of `columns` with integer factors and a constant that equals `target`; None if not unique."""
     width = len(columns) + 1
     if len(target) < 2 * width:
         return None
@@ -44,7 +44,7 @@ def _factors(formula: Formula) -> tuple[Formula | Value, ...]:
 
 
 def _solve(rows: list[list[Fraction]], width: int) -> list[Fraction] | None:
-    """The one solution of the equations `rows`, of which there are more than unknowns."""
+    """Solve the overdetermined linear equations `rows`; None without exactly one solution."""
     for pivot in range(width):
         found = next((index for index in range(pivot, len(rows)) if rows[index][pivot]), None)
         if found is None:

@@ -95,7 +95,7 @@ def differentiate(result: object) -> None:
 
 
 def read_variants(events: Iterable[Event]) -> Iterator[ProbedVariant]:
-    """The variants in `events` that launches needed: for a round of tuning, what its configs have in common."""
+    """Yield the variants that launches in `events` needed; for autotuning, what all configs have in common."""
     trials: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for event in events:
         match event:

@@ -28,9 +28,8 @@ def find_unpredicted(
     is_predicted: Callable[[Point, Observation], bool],
     tries: int,
 ) -> tuple[dict[Point, Observation], Point | None]:
-    """What was seen at about `tries` random points, and the smallest with a variant that is not predicted, if any.
-
-    A point that raises shows nothing. The same points are tried at each run.
+    """Observe about `tries` random points and return them with the smallest unpredicted point, or None.
+    Points that raise are ignored. The same points are tried at each run.
     """
     from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis.errors import NoSuchExample

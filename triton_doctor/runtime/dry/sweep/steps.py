@@ -20,7 +20,7 @@ SIZES_A_STEP = 2
 
 
 def fit_conditions(points: Sequence[Mapping[str, int]], values: Sequence[Value]) -> list[Formula]:
-    """The conditions on a size or a product that give `values` at `points`, cheapest first."""
+    """Return conditions on a size or product of sizes that give `values` at `points`, cheapest first."""
     names = [name for name in points[0] if len({point[name] for point in points}) > 1]
     if len({_typed(value) for value in values}) < 2:
         return []
@@ -37,7 +37,7 @@ def fit_conditions(points: Sequence[Mapping[str, int]], values: Sequence[Value])
 
 
 def _choices(source: Formula, at: Mapping[int, Value]) -> Iterator[Formula]:
-    """Of two values, which of them is decided by divisibility, or by equality with one number."""
+    """Yield formulas for a boolean value: divisibility of `source`, or its equality with one number."""
     kinds = {_typed(value): value for value in at.values()}
     if len(kinds) != 2 or not all(isinstance(value, bool) for value in kinds.values()):
         return
@@ -50,7 +50,7 @@ def _choices(source: Formula, at: Mapping[int, Value]) -> Iterator[Formula]:
 
 
 def _steps(source: Formula, at: Sequence[tuple[int, Value]]) -> Iterator[Formula]:
-    """Up to MOST_STEPS values one after the other as `source` grows, with several limits that the points allow."""
+    """Yield step functions of `source` with up to MOST_STEPS values, for several limits that fit the points."""
     runs: list[tuple[list[int], Value]] = []
     for number, value in at:
         if runs and _typed(runs[-1][1]) == _typed(value):
@@ -70,5 +70,5 @@ def _steps(source: Formula, at: Sequence[tuple[int, Value]]) -> Iterator[Formula
 
 
 def _typed(value: Value) -> tuple[type, Value]:
-    """True and 1 are two values: Triton compiles for each."""
+    """Return `value` with its type: True and 1 are different keys for Triton."""
     return type(value), value

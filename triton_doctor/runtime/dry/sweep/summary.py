@@ -33,7 +33,7 @@ def summarize(
     header: Header,
     took_s: float,
 ) -> Sweep:
-    """All that was observed, as one. What is beyond the ends is in `attribution` alone; `found` came from a search."""
+    """Combine all observations in one Sweep. `found` are the points that a random search added."""
     names = {variant.kernel: None for seen in observations.values() for variant in seen.variants}
     kernels = tuple(_kernel(name, dimensions, observations, attribution) for name in names)
     recording = merge_observations(observations.values(), header)
@@ -123,7 +123,7 @@ def _event(moved: Moved, kernel: SweptKernel, at_ns: int) -> SweepEvent:
 
 
 def merge_observations(observations: Iterable[Observation], header: Header) -> Recording:
-    """One recording of all points, as of one process that went through them: each key is made once."""
+    """Merge all points to one recording, as if one process had run them: each key compiles once."""
     events: list[Event] = []
     known: set[object] = set()
     launches: defaultdict[KernelName, int] = defaultdict(int)

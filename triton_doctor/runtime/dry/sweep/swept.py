@@ -33,7 +33,7 @@ class Moved:
 
     @property
     def count(self) -> int:
-        """How many values there are over the sizes to be swept, as far as that is known: at least those seen."""
+        """Return the known number of values over all sizes of the sweep, at least those observed."""
         return max(len(self.values), self.explanation.count or 0)
 
 
@@ -57,7 +57,7 @@ class SweptKernel:
 
     @property
     def needs(self) -> int:
-        """How many variants a model needs at least over the swept sizes, seen or by formula."""
+        """Return the least number of variants per model over all sizes, observed or computed by formula."""
         per_call = (moved for moved in self.moved if not moved.is_fixed and moved.part.kind != TUNING_KEY)
         return max([self.per_model, *(moved.explanation.count or 0 for moved in per_call)])
 
@@ -81,11 +81,11 @@ class Sweep:
 
     @property
     def moved(self) -> tuple[Moved, ...]:
-        """All that moved, of all kernels."""
+        """Return the parts that moved, of all kernels."""
         return tuple(moved for kernel in self.kernels for moved in kernel.moved)
 
     def of(self, kernel: str) -> tuple[SweptKernel, ...]:
-        """The kernels whose name matches the glob `kernel`."""
+        """Return the kernels whose names match the glob `kernel`."""
         return tuple(each for each in self.kernels if fnmatchcase(each.name.name, kernel))
 
     def assert_bounded(self, kernel: str, at_most: int) -> None:
@@ -107,19 +107,19 @@ class Sweep:
             raise AssertionError(f"the limit of `{kernel}` was not checked everywhere: {tell_stopped(self)}")
 
     def to_json(self) -> dict[str, object]:
-        """As `triton-doctor sweep --output-format json` prints it."""
+        """Return the values that `triton-doctor sweep --output-format json` prints."""
         from triton_doctor.runtime.dry.sweep.json import describe_sweep
 
         return describe_sweep(self)
 
     def __str__(self) -> str:
-        """As `triton-doctor sweep` prints it."""
+        """Return the text that `triton-doctor sweep` prints."""
         from triton_doctor.runtime.dry.sweep.text import tell_sweep
 
         return tell_sweep(self)
 
 
 def by_growth(moved: Moved) -> tuple[bool, int, int, str]:
-    """Sorts what moves: what a model fixes last, and then what grows fastest first."""
+    """Return a sort key: parts fixed by a model last, otherwise the fastest growing first."""
     order = (Growth.UNBOUNDED, Growth.UNKNOWN, Growth.LOG2, Growth.BOUNDED)
     return moved.is_fixed, order.index(moved.explanation.growth), -len(moved.values), moved.part.name

@@ -28,23 +28,23 @@ GROWTHS = {
 
 
 def tell_sweep(sweep: Sweep) -> str:
-    """The whole report, without its last line end."""
+    """Render the whole report, without a final line break."""
     return "\n".join(_lines(sweep))
 
 
 def tell_stopped(sweep: Sweep) -> str:
-    """`2 of 59 points raised, first at batch=3, length=7: ValueError: ...`."""
+    """Describe points that raised: `2 of 59 points raised, first at batch=3, length=7: ValueError: ...`."""
     point, error = sweep.stopped[0]
     return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
 
 
 def tell_point(sweep: Sweep, point: Point) -> str:
-    """`batch=3, length=7`."""
+    """Format a point: `batch=3, length=7`."""
     return ", ".join(f"{dimension.name}={size}" for dimension, size in zip(sweep.dimensions, point, strict=True))
 
 
 def tell_bound(kernel: SweptKernel, at_most: int) -> str:
-    """Why `kernel` breaks the limit: its variants, and the values and formulas of what moved."""
+    """Explain why `kernel` exceeds the limit: its variants, and values and formulas of the parts that moved."""
     seen = _count(kernel.per_model, "variant")
     least = f", and at least {kernel.needs:,} over all sizes" if kernel.needs > kernel.per_model else ""
     lines = [f"`{kernel.name.name}` had {seen} at the points called{least}; at most {at_most} allowed"]
@@ -54,7 +54,7 @@ def tell_bound(kernel: SweptKernel, at_most: int) -> str:
 
 
 def tell_follows(moved: Moved) -> str:
-    """`cdiv(batch*length, 132)`, or the dimensions without a formula."""
+    """Format the formula, e.g. `cdiv(batch*length, 132)`, or without one the dimensions the part depends on."""
     told = moved.explanation
     if told.formula is not None:
         return str(told.formula)
@@ -97,7 +97,7 @@ def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
 
 
 def _tell_need(kernel: SweptKernel) -> str:
-    """How many variants one model needs, or a call, where that is another number than was seen."""
+    """Format the number of variants per model or over all sizes; empty if it equals the observed number."""
     has_fixed = any(moved.is_fixed for moved in kernel.moved)
     if kernel.needs > kernel.per_model:
         return f", at least {kernel.needs:,} {'for one model' if has_fixed else 'over all sizes'}"
@@ -105,7 +105,7 @@ def _tell_need(kernel: SweptKernel) -> str:
 
 
 def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
-    """Name and kind, formula, growth, number and first of the values."""
+    """Return name and kind, formula, growth, number and first values of each part."""
     for one in moved:
         growth = "per model" if one.is_fixed else GROWTHS[one.explanation.growth]
         formula = tell_follows(one)

@@ -36,7 +36,7 @@ def begin(words: str) -> None:
 
 
 def begin_now(keeper: Doorkeeper, words: str) -> None:
-    """triton is imported: begin what `words` ask for. A failure is told, and the program goes on."""
+    """Start the services in `words`, since Triton is imported. Prints a failure instead of raising."""
 
     def when_imported(name: str, act: Callable[[], None]) -> None:
         if name in sys.modules:

@@ -49,7 +49,7 @@ class Doorkeeper:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """What the other finders say, with a loader that tells us."""
+        """Return the spec of the other finders, with a loader that notifies this object after the import."""
         if name not in self.after:
             return None
         for finder in sys.meta_path:
@@ -61,7 +61,7 @@ class Doorkeeper:
         return None
 
     def done(self, name: str) -> None:
-        """`name` is imported."""
+        """Run the action registered for the module `name`, which has been imported."""
         act = self.after.pop(name, None)
         if act is not None:
             act()
@@ -79,7 +79,7 @@ class AfterLoader:
         return getattr(self.loader, name)
 
     def create_module(self, spec: Any) -> Any:
-        """As `loader` does it."""
+        """Create the module by the wrapped loader."""
         return self.loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
@@ -93,7 +93,7 @@ keeper = Doorkeeper()
 
 
 def go_dry() -> None:
-    """torch is imported, and is to have a GPU before anybody asks for one: triton is needed now."""
+    """Import Triton right after torch, so that the dry run starts before the program requests a GPU."""
     keeper.after.pop("triton", None)
     try:
         import triton  # noqa: F401
@@ -126,7 +126,7 @@ def watch_for_line() -> None:
 
 
 def record_unless_torch_begins() -> None:
-    """triton is imported in a dry run. Where torch is the one who imports it, `go_dry` comes later."""
+    """Start recording in a dry run, unless torch is being imported: then `go_dry` does later."""
     torch = sys.modules.get("torch")
     if torch is None or not getattr(torch.__spec__, "_initializing", False):
         keeper.after.pop("torch", None)
@@ -159,7 +159,7 @@ def watch_late_imports(keeper: Doorkeeper) -> None:
 
 
 def watch_interpreter() -> None:
-    """The interpreter was imported later than triton: kernels may run in it."""
+    """Record kernels in interpreter mode, whose module was imported after Triton."""
     try:
         sys.modules["triton_doctor.runtime.hooks"].watch_late_interpreter()
     except Exception as error:
@@ -167,7 +167,7 @@ def watch_interpreter() -> None:
 
 
 def watch_steps() -> None:
-    """A library that says when a step of training ends was imported later than triton."""
+    """Record training steps of a library that was imported after Triton."""
     try:
         sys.modules["triton_doctor.runtime.hooks"].watch_late_steps()
     except Exception as error:
@@ -175,7 +175,7 @@ def watch_steps() -> None:
 
 
 def note(kind: str, line: str) -> None:
-    """Tell `run`, which reads the notes at its end, and knows itself that somebody removed their folder."""
+    """Append `line` to this process's notes of `kind`, which `run` reads at its end. Ignores a missing folder."""
     try:
         with open(os.path.join(os.environ[NOTES], f"{os.getpid()}.{kind}"), "a", encoding="utf-8") as notes:
             notes.write(f"{line}\n")
@@ -201,9 +201,8 @@ def borrow_package() -> None:
 
 
 def follow_children() -> None:
-    """A child that is given an environment with another PYTHONPATH, and a Python in any environment, is followed too.
-
-    So start Inductor's compile workers: on the sys.path of their parent (torch 2.13 _inductor/utils.py:4644).
+    """Patch subprocess.Popen so that child processes are recorded even if `env` replaces PYTHONPATH.
+    Inductor starts its compile workers with the sys.path of their parent (torch 2.13 _inductor/utils.py:4644).
     """
     popen: Any = sys.modules["subprocess"].Popen
     before = popen.__init__
@@ -226,7 +225,7 @@ def follow_children() -> None:
 
 
 def find_python(command: Any) -> bool:
-    """Whether `command` starts a Python that can be followed; one that cannot is noted."""
+    """Return whether `command` starts a Python that can be recorded; notes one that cannot."""
     if isinstance(command, str | bytes | os.PathLike) or not command:
         return False
     words = [os.fsdecode(word) for word in command]
@@ -243,7 +242,7 @@ def find_python(command: Any) -> bool:
 
 
 def leave_path() -> None:
-    """The program sees the sys.path that it would see without us."""
+    """Remove this folder from sys.path, so that the program sees its usual path."""
     sys.path[:] = [entry for entry in sys.path if entry != HERE]
 
 
