@@ -44,9 +44,8 @@ class DamagedError(ValueError):
 
 def decode_line(line: str, shared: Shared | None = None) -> Header | Event | None:
     """Return the event in `line`; None for a kind of event that this version does not know.
-
-    Parts that compiles have in common are taken from `shared`, and kept there for the lines to come.
-    Raises DamagedError for what is not an event, and DoctorError for a header of a newer schema.
+    Equal parts of events are shared as one object: `shared` holds them across lines. Raises DamagedError for a line
+    that is no event, and DoctorError for a header of a newer schema.
     """
     try:
         fields = json.loads(line)
@@ -91,7 +90,7 @@ def _require_schema(schema: object) -> None:
 
 
 def _nest(fields: dict[str, Any]) -> dict[str, Any]:
-    """Gather the fields of a kernel, which a line keeps side by side with its own."""
+    """Move the fields of a kernel, which a line stores beside the event's own, into a nested value."""
     nested = dict(fields)
     if nested.get("kernel") is not None:
         nested["kernel"] = _kernel(nested)
@@ -103,7 +102,7 @@ def _nest(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _share(fields: dict[str, Any], shared: Shared) -> None:
-    """Put the one object of its content for each part that is `SHARED`; a damaged one stays for who tells of it."""
+    """Replace each field in SHARED by one object per content; leaves fields with invalid content unchanged."""
     for name, kind in SHARED.items():
         if not fields.get(name):
             continue

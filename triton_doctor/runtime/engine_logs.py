@@ -59,7 +59,7 @@ class LoggedKernel:
 
 
 def is_log(path: Path) -> bool:
-    """Return whether `path` is a file that is no recording, whose lines begin with a header in JSON."""
+    """Return whether `path` is a file that is no recording and begins with a JSON header on its lines."""
     if not path.is_file() or path.suffix == ".jsonl":
         return False
     with path.open("rb") as file:
@@ -67,7 +67,7 @@ def is_log(path: Path) -> bool:
 
 
 def read_log(path: Path) -> tuple[LoggedKernel, ...]:
-    """Return what the log at `path` says of kernels, in order. Raises DoctorError if that is nothing."""
+    """Return the kernel events in the log at `path`, in order. Raises DoctorError if there are none."""
     found = tuple(_read(read_text(path).split("\n")))
     if not found:
         raise DoctorError(

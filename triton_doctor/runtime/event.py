@@ -103,7 +103,7 @@ class CompileEvent:
         return sum(us for _, us in self.stages_us)
 
     def __repr__(self) -> str:
-        """Return one line: the kernel, its constexprs, and how long it took (docs of the class for all fields)."""
+        """Return the kernel, its constexprs and the compile time on one line."""
         declared = {name for name, kind in self.key.signature if kind == "constexpr"}
         constants = "".join(f" {name}={value}" for name, value in self.key.constants if name in declared)
         took = "dry" if self.dry else f"{self.tier} in {self.duration_us / 1000:.1f} ms"

@@ -27,7 +27,7 @@ class EventLog(Sequence["Event"]):
         self._lock = threading.Lock()
 
     def append(self, event: Event) -> None:
-        """Add `event`, from any thread."""
+        """Add `event`; may be called from any thread."""
         self._latest.append(event)
         # Where another thread compresses, this one need not wait for it.
         if len(self._latest) >= 2 * PACKED and self._lock.acquire(blocking=False):
@@ -44,7 +44,7 @@ class EventLog(Sequence["Event"]):
             self.append(event)
 
     def clear(self) -> None:
-        """Forget all, in a forked child: a lock that another thread held would never be released there."""
+        """Remove all events, in a forked child; replaces the lock, which another thread may have held."""
         self.__init__()  # type: ignore[misc]
 
     def __len__(self) -> int:

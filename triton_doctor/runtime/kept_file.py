@@ -31,7 +31,7 @@ class KeptFile:
         self._written = 0
 
     def write(self, data: bytes) -> None:
-        """Write all of `data`. Raises OSError, and DoctorError where the program took the file from us for good."""
+        """Write all of `data`. Raises OSError, and DoctorError if the program closed or replaced the descriptor."""
         if not self._is_own(self._descriptor):
             self._open_again()
         while data:
@@ -40,7 +40,7 @@ class KeptFile:
             data = data[count:]
 
     def close(self) -> None:
-        """Close the descriptor, if it is still that of the file. Never raises OSError."""
+        """Close the descriptor, if it still refers to the file. Never raises OSError."""
         descriptor, self._descriptor = self._descriptor, -1
         if self._is_own(descriptor):
             with contextlib.suppress(OSError):

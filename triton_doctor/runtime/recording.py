@@ -51,7 +51,7 @@ class Recording:
     processes: tuple[Recording, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line: how much was launched, compiled and loaded."""
+        """Return the number of launches, compiles and loads on one line."""
         return f"<{next(self._summarize())}>"
 
     def __str__(self) -> str:

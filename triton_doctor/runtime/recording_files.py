@@ -30,7 +30,7 @@ class ReadRecordings:
 
 
 def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
-    """Read the recordings in `paths`, files or folders of `*.jsonl`; what cannot be read does not hide the others."""
+    """Read the recordings in `paths`, files or folders of `*.jsonl`; errors are returned, by file."""
     processes: list[Recording] = []
     errors: list[DoctorError] = []
     shared: Shared = {}
@@ -62,11 +62,9 @@ def list_files(path: Path) -> list[Path]:
 
 
 def read_file(path: Path, shared: Shared | None = None) -> list[Recording]:
-    """Read the recordings of one file: several processes may follow one another. Raises DoctorError for no recording.
-
-    What its compiles have in common, with each other and with files before, is kept once, in `shared`.
-
-    A half-written last line is skipped, and said by a `torn` warning; other damaged lines by one `damaged` warning.
+    """Read the recordings in one file, which may hold several processes. Raises DoctorError.
+    Equal parts of compiles are stored once in `shared`, also across files. An incomplete last line is skipped with
+    a `torn` warning, other invalid lines with one `damaged` warning.
     """
     processes: list[Recording] = []
     launches: list[LaunchesEvent] = []

@@ -79,9 +79,8 @@ def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
 
 
 def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str | None:
-    """Return the change of the program that removes the cause `code`, of parameters `names`; None for none.
-
-    `uses` are as of `way_out`, as far as they are known.
+    """Return the change of the program that removes the cause `code` of the parameters `names`, or None.
+    `uses` is as for `way_out`, and may be incomplete.
     """
     change = REMEDIES[code].change
     if code == CONSTEXPR and names and uses.keys() >= set(names):

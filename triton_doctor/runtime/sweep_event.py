@@ -39,7 +39,7 @@ class SweepEvent:
 
     @property
     def is_unbounded(self) -> bool:
-        """Return whether, by the formula, each call can have another value."""
+        """Return whether, by the formula, each call can have a new value."""
         return bool(self.formula) and self.growth == "unbounded" and not self.per_model
 
     def tell(self) -> str:

@@ -104,7 +104,7 @@ class Launcher:
         exit: Any,  # noqa: A002
         *arguments: Any,
     ) -> None:
-        """Launch nothing."""
+        """Call the launch hooks only."""
         if enter is not None:
             enter(launch_metadata)
         if exit is not None:

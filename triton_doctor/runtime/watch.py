@@ -100,7 +100,7 @@ class Session:
             self.recording.live = self.count_launches
 
     def receive(self, event: Event) -> None:
-        """Keep `event`. When the file takes no more, that raises once, to be told, and memory goes on."""
+        """Store `event`. Raises once if the file cannot be written any more; then only memory is used."""
         kept = self._read_memory(event) if isinstance(event, CompileEvent) else ()
         self.recording.before += kept
         self.recording.events.append(event)
@@ -128,7 +128,7 @@ class Session:
         return hooks.compiled_before(event)
 
     def require_file(self) -> Path | None:
-        """Write the file if nothing is in it yet, and return its path; None where it takes no more, or is not asked."""
+        """Create the file if it is empty, and return its path; None if it cannot be written or is not wanted."""
         if self._file is None and self._path is not None:
             try:
                 with self._lock:
@@ -144,7 +144,7 @@ class Session:
             self._when_lost(error.message if isinstance(error, DoctorError) else str(error))
 
     def checkpoint(self) -> None:
-        """Write how many launches there were so far: the process may end without a word."""
+        """Write the launch count so far, since the process may be killed."""
         self._receive_graphs()
         if self._path is not None and self._before is not None:
             launches = self.count_launches()
@@ -158,14 +158,14 @@ class Session:
                 self.receive(event)
 
     def close(self) -> None:
-        """Count for the last time, while the counters still stand."""
+        """Count launches a last time, while the counters are active."""
         self._receive_graphs()
         if self._before is not None:
             self._last_count = self.count_launches()
             self.recording.live = None
 
     def finish(self) -> None:
-        """Write the end. A forked child to which nothing happened writes no file."""
+        """Write the end event. A forked child without events writes no file."""
         _open_sessions.discard(self)
         wall_us = (time.perf_counter_ns() - self._started_ns) // 1000
         last: list[Event] = [] if self._last_count is None else [self._last_count]
@@ -243,7 +243,7 @@ os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder of the file `path`. Raises DoctorError where it cannot be made."""
+    """Create the folder of the file `path`. Raises DoctorError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -44,13 +44,12 @@ def dry_run(
     path: str | Path | None = None,
     writes: Literal["overlay", "allow"] = "overlay",
 ) -> Iterator[Recording]:
-    """Run everything inside dry, and record it. Enter it before what asks for a GPU as it is imported.
-
-    `target` is `cuda:90` or `cuda:90,sms=132`; None stands for an H100. Where the program needs a value that a dry run
-    does not have, it is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as of `record`. Files that
-    are there before stay as they are, and the program finds what it does to them in a temporary folder, unless `writes`
-    is "allow". Contexts
-    nest: an inner one records what kernels it needs from its beginning. Raises DoctorError where dry runs cannot work.
+    """Run everything inside this context dry and record it. Enter it before importing code that asks for a GPU.
+    `target` is `cuda:90` or `cuda:90,sms=132`; None is an H100. Where the program needs a value that a dry run does
+    not have, the value is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as for `record`.
+    Existing files are not modified: the program finds its changes in a temporary folder, unless `writes` is
+    "allow". Contexts nest: an inner one records all kernels that it needs. Raises DoctorError where dry runs do not
+    work.
     """
     from triton_doctor.runtime.dry.session import run_dry
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def patch_copies(patches: Patches) -> None:
-    """Have fake tensors copied as tensors are."""
+    """Make copying and pickling work for fake tensors."""
     patches.set(FakeTensor, "__deepcopy__", _deepcopy)
     patches.set(FakeTensor, "__reduce_ex__", _reduce)
 
@@ -63,7 +63,7 @@ def _write_at_location(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _keep_values_of_file(load: Callable[..., Any], path: Any, options: dict[str, Any], loaded: Any) -> None:
-    """Keep the small integers that the file `path` holds: what torch loads under a fake mode has no data."""
+    """Store the values of small integer tensors in the file `path`, which torch loads without data."""
     leaves = [leaf for leaf in pytree.tree_leaves(loaded) if isinstance(leaf, torch.Tensor)]
     if not any(isinstance(leaf, FakeTensor) and value_of(leaf) is None and is_worth_keeping(leaf) for leaf in leaves):
         return

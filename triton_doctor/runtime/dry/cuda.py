@@ -20,7 +20,7 @@ CUDA_VERSION, HIP_VERSION = "13.0", "6.4.0"
 
 
 def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
-    """Have torch answer as if `gpu` were the one GPU here."""
+    """Make torch.cuda describe `gpu` as the only GPU."""
     answers = _answers(gpu)
     for owner in (torch.cuda, torch.cuda.random, torch.cuda.memory, torch.cuda.streams):
         patches.set_existing(owner, answers)

@@ -23,7 +23,7 @@ OBJECT_COLLECTIVES = (
 
 
 def patch_distributed(patches: Patches, questions: Questions, world_size: int, rank: int) -> None:
-    """Have process groups be torch's fake ones. Where `world_size` is 1, the environment may name more processes."""
+    """Replace process groups by torch's fake ones. The environment overrides a `world_size` of 1."""
     distributed = torch.distributed
     if not distributed.is_available():
         return
@@ -59,9 +59,8 @@ def patch_distributed(patches: Patches, questions: Questions, world_size: int, r
 
 
 def _replace_object_collective(name: str, questions: Questions) -> Callable[..., None]:
-    """Return the collective `name` of Python objects. Other processes gather what this one does, which is a guess.
-
-    What another process sends is not known, and stops the program.
+    """Return a replacement of the collective `name` for Python objects.
+    Gathering returns copies of this process's own object, as a guess. Receiving an object stops the program.
     """
     c10d = torch.distributed.distributed_c10d
     before = getattr(c10d, name)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def patch_engine(patches: Patches, mode: DryMode) -> None:
-    """Have backward run on fakes."""
+    """Make the backward pass work on fake tensors."""
     within = functools.partial(mode.here.within, "engine")
     run = within(True, graph._engine_run_backward)
     patches.set(graph, "_engine_run_backward", run)

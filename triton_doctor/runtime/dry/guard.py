@@ -31,9 +31,8 @@ METHODS = 64
 
 
 def install_guard() -> None:
-    """Have torch's guard that does nothing in the place for CUDA, and no accelerator with streams.
-
-    Both stay to the end of the process, where there is no GPU that could miss them.
+    """Register torch's no-op device guard for CUDA, and remove the accelerator's streams.
+    Both stay until the process ends; they are only installed where there is no GPU.
     """
     is_built_for_gpus = torch.version.cuda is not None or torch.version.hip is not None
     if is_built_for_gpus and torch.cuda.device_count() == 0:

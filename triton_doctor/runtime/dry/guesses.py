@@ -68,7 +68,7 @@ def describe_question(operator: str, tensor: Any) -> str:
 
 
 def remember_origin(operator: str, args: Sequence[Any], inputs: Sequence[Any], result: Any) -> None:
-    """Note on `result` what made it of its arguments and the tensors among them, and what it probably is everywhere."""
+    """Store on `result` which operator made it, and the value guessed for all its elements."""
     made_by = [name for tensor in inputs[:2] for name in getattr(tensor, "_dry_made", ())]
     result._dry_made = (operator, *made_by)[:MOST_MADE]
     if result.dtype.is_floating_point or result.dtype.is_complex:

@@ -29,7 +29,7 @@ class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
 
 
 def patch_module_to(patches: Patches) -> None:
-    """Have `module.to(0)` mean cuda:0."""
+    """Make `module.to(0)` mean cuda:0."""
     before = torch._C._nn._parse_to
 
     def _parse_to(*args: Any, **options: Any) -> Any:

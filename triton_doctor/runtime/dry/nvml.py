@@ -37,7 +37,9 @@ else:
 
 
 def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
-    """Have both tell of `gpu`. Returns what removes the program that stands for nvidia-smi. Nothing on an AMD GPU."""
+    """Make nvidia-smi and NVML describe `gpu`; does nothing for an AMD GPU.
+    Returns a function that removes the substitute for nvidia-smi.
+    """
     if gpu.is_amd:
         return lambda: None
     folder = tempfile.mkdtemp(prefix="triton-doctor-dry-")

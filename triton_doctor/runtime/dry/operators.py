@@ -59,7 +59,7 @@ def _is_on_cuda(args: Any, kwargs: Any) -> bool:
 
 
 def patch_operators(patches: Patches, mode: DryMode) -> None:
-    """Keep the kernels that Python registers from now on, and have what they redispatch to come back to the mode."""
+    """Collect the Python kernels registered from now on, and send operators they redispatch to the dry mode."""
     register = torch.library.Library.impl
 
     def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> Any:
@@ -93,7 +93,7 @@ def patch_operators(patches: Patches, mode: DryMode) -> None:
 
 
 def _patch_higher_order(patches: Patches, mode: DryMode) -> None:
-    """Have torch.cond, while_loop, scan and their kind run as torch's own Python does where nothing is compiled."""
+    """Run torch.cond, while_loop, scan and similar as torch does in eager mode."""
     import torch._higher_order_ops
 
     for name, module in list(sys.modules.items()):

@@ -82,7 +82,7 @@ class Spot:
             raise
 
     def move(self, location: str) -> None:
-        """Continue at `location`, in the overlay."""
+        """Set the location to `location` in the overlay."""
         self.location, self.is_ours, self._is_moved = location, True, True
 
 
@@ -162,7 +162,7 @@ class Overlay:
         return descriptor
 
     def divert_to_write(self, spot: Spot, *, keep: bool) -> None:
-        """Move `spot` to where it may be written; `keep` is whether what is there is not emptied first."""
+        """Divert `spot` to a writable copy; `keep` is False if the file is truncated anyway."""
         if not spot.mode:
             # Nothing is added to a folder that existed, and was renamed.
             if not spot.is_ours and spot.location != spot.logical:
@@ -205,7 +205,7 @@ class Overlay:
         return location.startswith(f"{self.folder}/")
 
     def _divert(self, spot: Spot, why: str = "", place: str = "") -> None:
-        """Move `spot` to `place`, or where nothing is. `why` is what the program did to a path that existed."""
+        """Divert `spot` to `place`, or mark it as removed. `why` is the operation on the existing path."""
         if why:
             self.mark(KEPT, spot.location, why)
         place = place or self._fresh()
@@ -258,7 +258,7 @@ class Overlay:
         return _FolderScan(folder, self._os_listdir(folder))
 
     def _diverted_in(self, folder: Spot) -> Iterator[tuple[str, str]]:
-        """Yield the names in `folder` that were diverted by themselves, and where they are."""
+        """Yield the redirected names in `folder`, with their locations."""
         with contextlib.suppress(OSError):
             for name in posix.listdir(f"{self.folder}/{AT}{folder.logical}"):
                 if place := self._read(AT, f"{folder.logical}/{name}"):
@@ -329,7 +329,7 @@ class Overlay:
     _os_replace = _os_rename
 
     def _move_marks(self, source: str, target: str) -> None:
-        """Move what is diverted below `source` to `target`, in place of what was diverted below that."""
+        """Move the redirections below `source` to `target`, replacing those there."""
         before, after = f"{self.folder}/{AT}{source}", f"{self.folder}/{AT}{target}"
         shutil.rmtree(after, ignore_errors=True)
         if os.path.lexists(before):
@@ -406,7 +406,7 @@ class _FolderScan(contextlib.ExitStack):
 
 
 def locate(path: Any, *, to_write: bool = False) -> Any:
-    """Return where compiled code finds what the program means by `path`; what is no path as it is."""
+    """Return the real location of `path` for compiled code; a value that is no path is returned unchanged."""
     if _current is None or not isinstance(path, str | bytes | os.PathLike):
         return path
     spot = _current.find(path)
@@ -420,7 +420,7 @@ def locate(path: Any, *, to_write: bool = False) -> Any:
 
 
 def begin_overlay(folder: str) -> Overlay:
-    """Divert what this process does to existing paths into `folder`."""
+    """Divert this process's changes of existing files into `folder`."""
     global _current, _is_audited
     _current = Overlay(folder)
     _current.begin()
@@ -433,7 +433,7 @@ def begin_overlay(folder: str) -> Overlay:
 
 @contextlib.contextmanager
 def divert_writes(writes: str) -> Iterator[None]:
-    """Leave existing paths as they are, unless `writes` is "allow"; inside of another dry run do as that does."""
+    """Keep existing files unmodified inside this context, unless `writes` is "allow"; nested runs share one overlay."""
     global _current
     if writes not in ("overlay", "allow"):
         raise DoctorError(f"no way to treat files: {writes!r}", hint='there are "overlay" and "allow"')
@@ -456,7 +456,7 @@ def divert_writes(writes: str) -> Iterator[None]:
 
 
 def tell_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
-    """Describe the marks in `folder`, in a line each; files in the folders `ours` are not the program's."""
+    """Describe the redirected changes in `folder`, a line each, except changes in the folders `ours`."""
     kept, written = dict(_marked(folder, KEPT)), [path for path, _ in _marked(folder, OPENED)]
     written = [path for path in written if os.path.isfile(path) or os.path.isdir(path)]
     without = (folder, *ours, *(f"{path}/" for path in kept))
@@ -467,7 +467,7 @@ def tell_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def _marked(folder: str, tree: str) -> Iterator[tuple[str, str]]:
-    """Yield the outermost paths with a mark in `tree`, and its text."""
+    """Yield the topmost paths that have a mark in `tree`, with the text of the mark."""
     start = f"{folder}/{tree}"
     for place, inside, _ in os.walk(start):
         inside.sort()
@@ -481,7 +481,7 @@ def _shorten(lines: list[str]) -> list[str]:
 
 
 def _note(event: str, args: tuple[Any, ...]) -> None:
-    """Note connections, and what is opened to be written in any way that Python knows of."""
+    """Record network connections, and files opened for writing, by audit events."""
     if _current is None:
         return
     with contextlib.suppress(Exception):

@@ -47,9 +47,9 @@ class Questions:
         self._asked.clear()
 
     def guess(self, question: str) -> int:
-        """Report that the answer to `question` is guessed. Raises DryStopError where guesses are refused.
-
-        Returns which other answer than the usual one is due, from 1, where a loop would not end with that; 0 for none.
+        """Report that the answer to `question` is guessed. Raises DryStopError if guesses are not allowed.
+        Returns 0 for the usual answer, or the number from 1 of another answer, if the usual one would never end
+        a loop.
         """
         if self.unknown == "stop":
             self.stop(question)

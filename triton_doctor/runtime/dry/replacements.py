@@ -31,7 +31,7 @@ MESSAGE = "torch.compile runs eagerly in a dry run: kernels that Inductor would 
 
 
 def patch_compile(patches: Patches, mode: DryMode) -> None:
-    """Have torch.compile run what it is given as it is, with `is_compiling()` as when it is traced. Reported once."""
+    """Make torch.compile return its function unchanged, with `is_compiling()` True inside; reported once."""
     here = mode.here
     reported: list[bool] = []
 
@@ -74,7 +74,7 @@ POSITIONAL = 5
 
 
 def patch_loaders(patches: Patches) -> None:
-    """Have every DataLoader do without workers."""
+    """Make every DataLoader load in this process, without workers."""
     before = DataLoader.__init__
 
     @functools.wraps(before)
@@ -88,14 +88,14 @@ def patch_loaders(patches: Patches) -> None:
 
 @contextlib.contextmanager
 def enter_thread(mode: DryMode) -> Iterator[None]:
-    """Make this thread dry."""
+    """Run this thread dry inside this context."""
     # With threads of its own the engine would lose flags of this one, `_only_lift_cpu_tensors` for example.
     with torch.autograd.set_multithreading_enabled(False), IntegerDevices(), mode:
         yield
 
 
 def patch_threads(patches: Patches, mode: DryMode) -> None:
-    """Have each thread that starts from now on run dry."""
+    """Run threads that start from now on dry."""
     before = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def _bootstrap_inner(self: Any) -> None:

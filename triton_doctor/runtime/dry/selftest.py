@@ -32,7 +32,7 @@ _passed = False
 
 
 def require_working(enter: Callable[[], contextlib.AbstractContextManager[object]]) -> None:
-    """Raise DoctorError where the tensors of the dry run that `enter` begins cannot be differentiated; asked once."""
+    """Raise DoctorError if the backward pass fails in the dry run that `enter` begins; tested once."""
     global _passed
     if _passed:
         return

@@ -51,7 +51,7 @@ def begin_case() -> None:
 
 
 def begin_dry(*, target: str | None, unknown: str, world_size: int, rank: int) -> None:
-    """Make this process dry to its end; somebody else records. Raises DoctorError where that does not work."""
+    """Run this process dry until it ends, without a recording. Raises DoctorError where that does not work."""
     if unknown not in ("guess", "stop"):
         raise DoctorError(f"no way to treat what is unknown: {unknown!r}", hint='there are "guess" and "stop"')
     require_packages()
@@ -88,16 +88,15 @@ def first_guess() -> str | None:
 
 @contextlib.contextmanager
 def record_from_start(*, warns: bool = True) -> Iterator[Recording]:
-    """Record inside the dry run that goes on as if no kernel had been made before: with caches of its own.
-
-    `warns` of kernels that no launch reached because tensors are fakes, for which all modules are read.
+    """Record the current dry run with empty kernel caches of its own.
+    `warns` enables warnings about kernels not launched because tensors are fakes, for which all modules are read.
     """
     with _own_caches(), _record(None, warns=warns) as recording:
         yield recording
 
 
 def require_packages() -> None:
-    """Raise DoctorError unless torch and triton are there, and new enough."""
+    """Raise DoctorError unless torch and triton are installed in new enough versions."""
     # Triton first: a second less to wait for a refusal.
     for name, oldest in (("triton", OLDEST_TRITON), ("torch", OLDEST_TORCH)):
         try:
@@ -116,7 +115,7 @@ def require_packages() -> None:
 
 @contextlib.contextmanager
 def _go_dry(target: str | None, unknown: Literal["guess", "stop"], world_size: int, rank: int) -> Iterator[None]:
-    """Make this process dry, unless it is."""
+    """Run this process dry inside this context; keeps an outer dry run."""
     global _process
     if _process is not None:
         if target is not None and _process.gpu != read_gpu(target):

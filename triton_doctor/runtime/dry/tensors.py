@@ -28,7 +28,7 @@ NUMPY_TYPES = {"bfloat16": "float32", "bool": "bool_"}
 
 
 def patch_tensors(patches: Patches, mode: DryMode) -> None:
-    """Give FakeTensor what programs ask of a tensor on a GPU."""
+    """Add to FakeTensor the methods that programs use on GPU tensors, such as `data_ptr`."""
     questions = mode.questions
 
     def data_ptr(self: Any) -> int:
@@ -87,13 +87,13 @@ class DerivedFake(FakeTensor):  # type: ignore[misc]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Do as torch.Tensor does; torch takes its own method from classes that dispatch."""
+        """Call `func` as torch.Tensor does; torch omits this for classes with dispatch."""
         return torch.Tensor.__torch_function__.__func__(cls, func, types, args, kwargs)
 
 
 @functools.cache
 def _fake_class(cls: Any) -> Any:
-    """Return the class of fake tensors for the tensor class `cls`; None for a class that dispatches by itself."""
+    """Return a fake version of the tensor class `cls`; None for a class with its own dispatch."""
     if issubclass(cls, FakeTensor):
         return cls
     if cls.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
@@ -103,7 +103,7 @@ def _fake_class(cls: Any) -> Any:
 
 
 def _patch_subclasses(patches: Patches) -> None:
-    """Have fake tensors become what a program derives from torch.Tensor. In C++ the class of an object is final."""
+    """Let fake tensors become instances of a program's subclass of torch.Tensor, which C++ forbids."""
     make, alias = torch.Tensor._make_subclass, torch.Tensor.as_subclass
 
     def become(made: Any, cls: Any) -> Any:
@@ -170,9 +170,8 @@ def _assign_data(self: Any, source: Any) -> None:
 
 
 def move_parameter(held: Any, moved: Any) -> Any:
-    """Make the parameter `held` what `moved` is, in place where that goes: optimizers and ties still hold it.
-
-    torch swaps the two objects, which FakeTensor's weak references forbid.
+    """Give the parameter `held` the contents of `moved`, in place if possible, since optimizers hold it.
+    torch would swap the two objects, which the weak references of FakeTensor forbid.
     """
     parameter = torch.nn.Parameter(moved, held.requires_grad)
     if not (isinstance(held, FakeTensor) and isinstance(parameter, FakeTensor)):

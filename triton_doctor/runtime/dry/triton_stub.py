@@ -103,7 +103,7 @@ class DryLauncher(Launcher):
         )
 
     def __call__(self, *launch: Any) -> None:
-        """Forget what is overwritten, and call the launch hooks."""
+        """Mark overwritten values as unknown, and call the launch hooks."""
         if not self._caches.is_open:
             raise RuntimeError("this kernel was made by a dry run that is over: empty the cache that kept it")
         given = len(launch) - LAUNCH_HEAD
@@ -134,7 +134,7 @@ class Caches:
         self.owners: list[tuple[str, weakref.ref[Any]]] = []
 
     def close(self) -> None:
-        """Take everything of ours off Triton's objects, whose next launch compiles for real."""
+        """Remove the dry kernels from Triton's objects, so that the next launch really compiles."""
         self.is_open = False
         for attribute, owner in ((held, reference()) for held, reference in self.owners):
             if owner is None:
@@ -176,7 +176,7 @@ def _make_device_caches(fn: Any) -> Any:
 
 
 def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questions) -> None:
-    """Replace Triton's compiler. `open_caches` are those of the dry runs that go on, the innermost last."""
+    """Replace Triton's compiler. `open_caches` are the caches of the active dry runs, the innermost last."""
     compile_for_real = compiler.compile
 
     def compile(src: Any, target: Any = None, options: Any = None, _env_vars: Any = None) -> Any:  # noqa: A001
@@ -235,7 +235,7 @@ def _measure_equal(fn: Callable[[], Any], *_: Any, quantiles: Sequence[float] | 
 
 
 def report_kernels_kept_back() -> None:
-    """Warn of kernels that were not launched, where their module asks whether a tensor is fake, as all are here."""
+    """Warn about kernels not launched because their module checks whether a tensor is fake."""
     launched = {(kernel.name, kernel.path) for kernel in hooks.launches_so_far()}
     for name, module in list(sys.modules.items()):
         # First: most modules are torch's, and a sweep asks at each of its points.
@@ -259,7 +259,7 @@ def report_kernels_kept_back() -> None:
 
 @functools.lru_cache(maxsize=64)
 def find_questions_for_fakes(source: str) -> frozenset[int]:
-    """Return the lines of tests that a fake tensor and one on a GPU answer differently."""
+    """Return the lines with tests whose result differs between a fake tensor and a GPU tensor."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):

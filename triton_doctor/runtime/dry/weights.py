@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 
 def patch_safetensors(patches: Patches) -> Callable[[], None]:
-    """Have files of safetensors read as fakes. The function that is returned gives every module its `safe_open` back.
-
-    Modules take `safe_open` by name, before the dry run and inside it: all that have it are found by looking.
+    """Read safetensors files as fake tensors. Returns a function that restores `safe_open` everywhere.
+    Modules import `safe_open` by name, before and inside the dry run, so all modules are searched for it.
     """
     try:
         of_torch = importlib.import_module("safetensors.torch")
@@ -132,7 +131,7 @@ def _as_fake(real: Any, device: Any) -> Any:
 
 
 def _write_tensors(file: Any, tensors: dict[str, Any], metadata: dict[str, str] | None, names: dict[Any, str]) -> None:
-    """Write a file of safetensors, sparse where values are not known: compiled code would read at a fake's address."""
+    """Write a safetensors file, sparse where values are unknown, since fakes have no memory to read."""
     head: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
     for name, tensor in tensors.items():

@@ -52,7 +52,7 @@ class Guard:
             raise
 
     def _begin(self, at_ns: int) -> None:
-        """Count what happens from now on as too late."""
+        """Start to report compiles."""
         from triton_doctor.runtime import hooks
 
         self._is_ready = True

@@ -20,7 +20,7 @@ StepReaction = Literal["warn", "raise"] | Callable[[CompilingStepsError], object
 
 
 def require_reaction(reaction: object, place: str) -> None:
-    """Raise DoctorError where `reaction`, the argument named `place`, is none."""
+    """Raise DoctorError if `reaction`, the argument named `place`, is invalid."""
     if reaction not in ("warn", "raise") and not callable(reaction):
         raise DoctorError(f"{place} is {reaction!r}", hint='it takes "warn", "raise" or a callable')
 
@@ -44,7 +44,7 @@ def react(reaction: Literal["warn", "raise"] | Callable[[Told], object], error: 
 
 
 def warn_of(event: WarningEvent) -> None:
-    """Pass on what the user of a guard should know. Raises RefusedError where warnings are errors."""
+    """Emit a warning about the guard itself. Raises RefusedError where warnings are errors."""
     from triton_doctor.runtime.hooks.frames import launch_site
 
     try:

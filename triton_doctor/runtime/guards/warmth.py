@@ -42,7 +42,7 @@ class TimedGuard:
         self._has_begun = False
 
     def receive(self, event: Event) -> None:
-        """Remember `event`, and log it if it is one too many; a sink."""
+        """Add `event` to the history, and log it if the warm-up is over; a sink."""
         global _warm_from_s
         match event:
             case CompileEvent() | AutotuneEvent(cached=False):

@@ -31,11 +31,10 @@ def watch(
     kernel: Kernel | None = None, /, *, max_compiles: int | None = None, on_excess: Reaction = "warn"
 ) -> Kernel | Callable[[Kernel], Kernel]:
     """Watch a kernel, above or below `@triton.jit`, `@triton.autotune` and `@triton.heuristics`; returns it unchanged.
-
-    Without `max_compiles` each recompile, and each new round of tuning, is told. With it, each compile or load from
-    disk beyond that number in this process; what a round of tuning tries does not count. `on_excess`: "warn"
-    gives a CompileWarning at the line that launched, "raise" makes the launch raise UnexpectedCompileError, and a
-    callable gets that error unraised; what it raises, the launch raises. A launch costs nothing more than unwatched.
+    Without `max_compiles`, every recompile and repeated autotuning is reported; with it, every compile or load from
+    disk beyond that number in this process, without those of autotuning. `on_excess`: "warn" issues a
+    CompileWarning at the line of the launch, "raise" makes the launch raise UnexpectedCompileError, and a callable
+    receives that error; what it raises, the launch raises. Watching adds no cost to a launch.
     """
     require_reaction(on_excess, "on_excess")
     if max_compiles is not None and (type(max_compiles) is not int or max_compiles < 0):
@@ -60,7 +59,7 @@ class Watched:
     causes: LiveCauses = field(default_factory=LiveCauses)
 
     def receive(self, event: CompileEvent | AutotuneEvent) -> None:
-        """React where `event` is one too many."""
+        """Report `event` if it exceeds the limit."""
         recompile = self.causes.explain(event)
         if isinstance(event, CompileEvent) and not event.tuning:
             self.compiles += 1

@@ -68,7 +68,7 @@ os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def require_triton() -> None:
-    """Import triton, or say that there is none."""
+    """Import Triton. Raises DoctorError if it is not installed."""
     try:
         import triton  # noqa: F401
     except ImportError as error:
@@ -107,7 +107,7 @@ def attach(sink: Sink, *, count_launches: bool = True) -> None:
 
 
 def watch_cache_folder(value: str | None) -> None:
-    """Report a cache folder that moved since TRITON_CACHE_DIR had `value`, before a sink was attached too."""
+    """Report that TRITON_CACHE_DIR changed from `value`, even before the first sink was attached."""
     if _attached.observer is not None:
         _attached.observer.cache_folder = CacheFolder(value)
 
@@ -135,7 +135,7 @@ def detach(sink: Sink) -> None:
 
 
 def verify() -> None:
-    """Warn the sinks, once, where the program has replaced something of ours in triton, or triton itself."""
+    """Warn the sinks, once, if the program replaced Triton or one of our hooks in it."""
     with _attached.lock:
         observer = _attached.observer
         if observer is None or observer.is_blinded:
@@ -151,7 +151,7 @@ def verify() -> None:
 
 
 def call_while_launching(pulse: Callable[[], None]) -> None:
-    """Have `pulse` called several times a second while kernels are launched, and at the first launch of each."""
+    """Call `pulse` several times a second while kernels launch, and at the first launch of each kernel."""
     counter = _attached.counter
     if counter is not None:
         counter.pulses = (*counter.pulses, pulse)

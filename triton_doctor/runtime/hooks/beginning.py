@@ -42,10 +42,9 @@ class Begun(threading.local):
 
 
 def watch_beginning(observer: Observer) -> Slot:
-    """Note when a compile begins, and time apart what only the first compile of a process pays.
-
-    Triton keeps both hashes (lru_cache), so asking for them a little earlier costs nothing. It keeps them once they are
-    computed: threads that compile at once each pay in full, and each is timed, until one of them is through.
+    """Detect the start of a compile, and time the one-time costs of the process separately.
+    Triton caches both hashes (lru_cache), so computing them earlier costs nothing. Threads that compile at once
+    each compute them, and each is timed, until the first has finished.
     """
     from triton.compiler import compiler
 

@@ -54,7 +54,7 @@ def refused_launch(event: CompileEvent, error: BaseException) -> FailureEvent:
 
 
 def tell_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:
-    """Emit the event of a compile of `src` that failed at `stage`.  `took_ns` None means: since the compile began."""
+    """Emit the event of a compile of `src` that failed at `stage`. `took_ns` None means: since the compile began."""
     try:
         begun = observer.begun
         if took_ns is None:

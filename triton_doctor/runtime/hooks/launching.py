@@ -49,7 +49,7 @@ class Tally:
         return self.done + self.given - operator.length_hint(self.turns)
 
     def begin_span(self) -> None:
-        """Begin a new span, as long as launches now are frequent."""
+        """Begin a span whose length fits the current launch rate."""
         now_s = time.monotonic()
         took_s, self.began_s = now_s - self.began_s, now_s
         if took_s < SPAN_S:
@@ -59,7 +59,7 @@ class Tally:
         self._give(self.span)
 
     def end_span(self) -> None:
-        """Have the next launch begin a new span."""
+        """Make the next launch begin a new span."""
         self._give(0)
 
     def _give(self, turns: int) -> None:
@@ -80,7 +80,7 @@ class LaunchCounter:
         self._lock = threading.RLock()
 
     def watch(self) -> Iterator[Slot]:
-        """Count from now on."""
+        """Count launches from now on."""
         from triton.compiler.compiler import CompiledKernel
 
         if isinstance(vars(CompiledKernel).get("run"), property):
@@ -101,7 +101,7 @@ class LaunchCounter:
         return dict(total)
 
     def begin_in_child(self) -> None:
-        """Have the first launch in a forked child call the pulses: to them it is a new process."""
+        """Make the first launch in a forked child call the pulses, which treat it as a new process."""
         self._lock = threading.RLock()
         self._turns.clear()
         for tally in self._tallies.values():
@@ -141,7 +141,7 @@ class LaunchCounter:
         return call
 
     def _take_turn(self, kernel: Any, key: Any) -> None:
-        """Count a launch that found no turn by `key`: the first of its kernel, or of a span."""
+        """Count a launch whose `key` has no turns left: the first of its kernel, or of a span."""
         try:
             name = self._observer.name_of(getattr(kernel.src, "fn", kernel.src))
             with self._lock:

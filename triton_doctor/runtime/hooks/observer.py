@@ -91,7 +91,7 @@ class Observer:
             raise refused.error
 
     def fault(self, where: str) -> None:
-        """Keep the exception that is now being handled: it is ours, and the program must not notice."""
+        """Record the exception being handled as an internal error; it must not reach the program."""
         self._faults += 1
         if self._faults > FAULTS_TOLD:
             return

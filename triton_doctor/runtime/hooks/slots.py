@@ -25,7 +25,7 @@ class Patch(Protocol):
         """Return whether our replacement is still in place."""
 
     def restore(self) -> bool:
-        """Put back what was there, once; False when somebody else has put theirs since."""
+        """Restore the original value, once; False if somebody else has replaced ours since."""
 
 
 class Slot:
@@ -60,7 +60,7 @@ class Slot:
         return vars(self._owner).get(self._name, ABSENT) is self._ours
 
     def restore(self) -> bool:
-        """Put back what was there, once; False when somebody else has put theirs since."""
+        """Restore the original value, once; False if somebody else has replaced ours since."""
         if self.is_restored or not self.is_ours:
             return self.is_restored
         self.is_restored = True
@@ -101,7 +101,7 @@ class KnobSlot:
         return self._find(type(self._knobs())) is self._interception
 
     def restore(self) -> bool:
-        """Make the knob a plain attribute again; False when somebody else has replaced it on the class since."""
+        """Make the knob a plain attribute again; False if somebody else has replaced it on the class since."""
         if self.is_restored or vars(self._owner).get(self._name) is not self._interception:
             return self.is_restored
         self.is_restored = True

@@ -38,13 +38,13 @@ def tell_excess(
 
 
 def find_first_launch(processes: Iterable[Recording]) -> int | None:
-    """Return when a kernel was first launched, in Unix time: its first launch compiles it or loads it from disk."""
+    """Return the Unix time of the first launch: the first event of a compile or load."""
     compiles = (event for process in processes for event in process.compiles)
     return min((event.at_ns - 1000 * (event.duration_us + event.process_us) for event in compiles), default=None)
 
 
 def find_mark(processes: Iterable[Recording]) -> int | None:
-    """Return when a process first said that it is warm, in Unix time; None if none did."""
+    """Return the earliest Unix time at which a process reported the end of its warm-up, or None."""
     marks = (event for process in processes for event in process.events if isinstance(event, MarkEvent))
     return min((event.at_ns for event in marks if event.name == WARMED_UP), default=None)
 

@@ -61,9 +61,8 @@ class RecordingFolder:
         return [os.path.join(self.path, name) for name in names]
 
     def close(self, *, outliving: Collection[int] = ()) -> str | None:
-        """Put together what was asked for, and say what is missing; None where nothing is.
-
-        `outliving` are processes that go on: the folder stays, with their recordings.
+        """Merge the recordings if a file was asked for; return what is missing, or None.
+        `outliving` are processes still running: then the folder stays, with their recordings.
         """
         if not os.path.isdir(self.path):
             return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
@@ -105,7 +104,7 @@ def is_folder(output: str) -> bool:
 
 
 def require_new(path: str, *, force: bool) -> None:
-    """Raise DoctorError where the file `path` holds something that would be lost."""
+    """Raise DoctorError if the file `path` has contents that would be lost."""
     if not force and os.path.isfile(path) and os.path.getsize(path):
         raise DoctorError(
             f"{path} is there already", hint="name another file with -o, a folder that keeps each run, or add --force"
@@ -113,7 +112,7 @@ def require_new(path: str, *, force: bool) -> None:
 
 
 def open_for_trial(path: str) -> None:
-    """Raise OSError where `path` cannot be written, before the program starts rather than after it."""
+    """Raise OSError if `path` cannot be written, before the program starts."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     new = not os.path.exists(path)
     with open(path, "ab"):

@@ -66,7 +66,7 @@ class Gauge:
                 gpu.percents.append(busy.gpu)
 
     def summary(self) -> tuple[tuple[str, int, int, float], ...]:
-        """Name, peak MiB in use, MiB in all, and mean utilization, of each GPU."""
+        """Return name, peak MiB in use, total MiB, and mean utilization of each GPU."""
         return tuple(
             (gpu.name, gpu.peak_mib, gpu.total_mib, sum(gpu.percents) / max(1, len(gpu.percents))) for gpu in self.gpus
         )

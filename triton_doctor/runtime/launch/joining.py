@@ -32,9 +32,8 @@ PR_SET_PDEATHSIG = 1
 
 
 def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
-    """Record into `folder`. `started_ns` is when this process began, as `time.perf_counter_ns` has it.
-
-    `cache_dir` is TRITON_CACHE_DIR as it was then.
+    """Record this process into `folder`. `started_ns` is its start by `time.perf_counter_ns`.
+    `cache_dir` is TRITON_CACHE_DIR at that time.
     """
     if os.environ.get(PARENT) == str(os.getppid()):
         end_with_parent()
@@ -80,7 +79,7 @@ def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
 
 
 def go_dry(target: str | None, dry: str) -> None:
-    """Run this process dry to its end. Where that does not work, say why and end it: nothing is to run for real."""
+    """Run this process dry until it ends. If that fails, print why and exit: nothing may run for real."""
     from triton_doctor.runtime.dry.session import begin_dry
 
     unknown, world_size, which = dry.split(",")
@@ -93,7 +92,7 @@ def go_dry(target: str | None, dry: str) -> None:
 
 
 def end(session: Session) -> None:
-    """Write what is left to write."""
+    """Write the remaining data."""
     for kernel, (count, took_ns) in hooks.interpreted_so_far().items():
         event = InterpretedEvent(kernel=kernel, count=count, took_us=took_ns // 1000, at_ns=time.time_ns())
         session.receive(event)
@@ -110,7 +109,7 @@ class LaunchesNote:
         self._process, self._next_s = 0, 0.0
 
     def write(self) -> None:
-        """Write it if it is time; the first launch in a process is told at once."""
+        """Write the count if it is due; the first launch of a process is written at once."""
         now_s = time.monotonic()
         if now_s < self._next_s and self._process == os.getpid():
             return
@@ -121,7 +120,7 @@ class LaunchesNote:
         self._process, self._next_s = os.getpid(), done_s + max(PERIOD_S, (done_s - now_s) / SHARE)
 
     def write_into_recording(self) -> None:
-        """Write the count where it stays: another program may begin in this process."""
+        """Write the count into the recording, before exec starts another program here."""
         self._session.checkpoint()
         recording = self._session.require_file()
         if recording is not None:
@@ -130,7 +129,7 @@ class LaunchesNote:
 
 
 def write_note(name: str, notes: str, text: str) -> None:
-    """Replace the note `name` in the folder `notes`; where that is gone, nobody reads it any more."""
+    """Replace the note `name` in the folder `notes`; ignores a missing folder."""
     path = os.path.join(notes, name)
     fresh = f"{path}.{os.getpid()}"
     with contextlib.suppress(OSError):

@@ -45,7 +45,7 @@ class NotesFolder:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def complete(self, recordings: Iterable[str]) -> list[str]:
-        """Add the last count of launches to each file of a process that ended without closing it; say what fails."""
+        """Append the last launch count to recordings that were not closed; return descriptions of failures."""
         failed: list[str] = []
         for path in recordings:
             name = os.path.basename(path).removesuffix(".jsonl") + LAUNCHES
@@ -89,9 +89,8 @@ class NotesFolder:
 
 
 def remove_abandoned(base: str) -> None:
-    """Remove the folders in `base` that runs of this user left there and that no process holds; never raises.
-
-    A lock tells this, and the process id in the name would not: containers may share the folder, and no ids.
+    """Delete folders in `base` left by this user's runs that no process holds; never raises.
+    This is decided by a lock, since process ids are ambiguous between containers that share the folder.
     """
     with contextlib.suppress(OSError), os.scandir(base) as entries:
         for entry in entries:

@@ -32,7 +32,7 @@ class ProcessTree:
         self._unfollowed: dict[int, str] = {}
 
     def look(self) -> None:
-        """Look at what is there now."""
+        """Update what is known from the current processes."""
         now = set(_all_processes())
         new = sorted(now - self._known)
         self._known = now

@@ -37,7 +37,7 @@ def write_program(
     unseen: Sequence[str],
     files: Sequence[str],
 ) -> str | None:
-    """Write it into `folder`, as of `run`, and return why that failed; None where it is written."""
+    """Write a recording of the program itself into `folder`; return the reason of a failure, or None."""
     gpu = read_gpu(target) if is_dry else None
     header = replace(
         make_header(),

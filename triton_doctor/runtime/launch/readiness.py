@@ -30,7 +30,7 @@ LISTENING = "0A"
 
 
 def require_condition(text: str, place: str) -> str:
-    """Return `text` if it is a condition. Raises DoctorError, which names `place`, else."""
+    """Return `text` if it is a valid condition. Raises DoctorError that names `place` otherwise."""
     if text == CALL or text.startswith(ADDRESSES):
         return text
     kind, colon, value = text.partition(":")
@@ -48,9 +48,8 @@ def require_condition(text: str, place: str) -> str:
 
 
 def wait_until(condition: str, then: Callable[[int], None]) -> None:
-    """Call `then`, on a thread, with the Unix time in ns at which `condition`, a port or an address, was seen to hold.
-
-    For a line, `then` is called on the thread that printed it.
+    """Call `then` on a thread with the Unix time (ns) at which `condition`, a port or address, was met.
+    For a line condition, `then` is called on the thread that printed it.
     """
     if condition.startswith(LINE):
         watch_lines(condition.removeprefix(LINE), then)

@@ -20,9 +20,8 @@ FROM_TERMINAL = 0x80
 def supervise(
     command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[int], None]
 ) -> tuple[int, int]:
-    """Run `command` and return its exit status, negative for the signal that ended it, and its process id.
-
-    `meanwhile` is called with the process id every `every_s` seconds. Raises DoctorError where it cannot be started.
+    """Run `command`; return its exit status, negative for a signal, and its process id.
+    `meanwhile` is called with the process id every `every_s` seconds. Raises DoctorError if it cannot be started.
     """
     awaited = (*PASSED_ON, signal.SIGCHLD)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)

@@ -22,7 +22,7 @@ def gather_unseen(
     folder: RecordingFolder,
     outliving: Sequence[tuple[int, str]],
 ) -> list[str]:
-    """Name what was not followed or recorded; what was seen of a process replaces what was noted of it before."""
+    """Return what was not recorded; observations of a process replace earlier notes about it."""
     lines = [*_unfollowed_program(command), *notes.unrecorded()]
     lines += tree.unfollowed({process_of(path) for path in folder.recordings()})
     by_process = {line.partition("` was not followed")[0]: line for line in lines}

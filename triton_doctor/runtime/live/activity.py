@@ -123,7 +123,7 @@ class Activities:
 
 
 def _forget_ended(stack: list[Activity], next_one: str) -> None:
-    """Drop what cannot go on while this thread begins `next_one`: only a launcher is built inside a load."""
+    """Remove activities that cannot contain `next_one`: only building a launcher is nested, in a load."""
     if next_one != BUILDING:
         stack[:] = [activity for activity in stack if activity.what == TUNING]
     if stack and next_one != TUNING and not _is_trying():

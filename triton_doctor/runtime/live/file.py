@@ -64,7 +64,7 @@ class LiveFile:
         self._launched_at_ns, self._step = 0, -1
 
     def open(self) -> None:
-        """Begin, once hooks are attached."""
+        """Create the file, after the hooks are attached."""
         activities = hooks.open_activities()
         if activities is not None:
             activities.when_changed = self.write
@@ -72,7 +72,7 @@ class LiveFile:
         self.write()
 
     def receive(self, event: Event) -> None:
-        """Count `event`; a sink, which costs nothing but that."""
+        """Count `event`; a cheap sink."""
         match event:
             case CompileEvent():
                 self._counts["compiled" if event.tier == COMPILED else "loaded"] += 1
@@ -84,7 +84,7 @@ class LiveFile:
                 self._step = number + event.count - 1
 
     def write_launches(self) -> None:
-        """Write how many launches there were, if it is time; a launch that compiles nothing is what calls this."""
+        """Write the launch count if it is due; called by launches from memory."""
         now_s = time.monotonic()
         if now_s < self._next_s and self._pid == os.getpid():
             return
@@ -99,7 +99,7 @@ class LiveFile:
         self.write()
 
     def write(self) -> None:
-        """Write what is so now. Another thread that writes does it for this one."""
+        """Write the current state, unless another thread is writing."""
         self._is_stale = True
         while self._is_stale and self._lock.acquire(blocking=False):
             try:
@@ -187,10 +187,9 @@ class LiveFile:
 
 
 def map_file(descriptor: int) -> int:
-    """Map the file of `descriptor` for good and return its address. Raises OSError.
-
-    Python's `mmap` duplicates the descriptor, and closes that number at its end, whosever it is then
-    (CPython 3.11 mmapmodule.c, new_mmap_object; `trackfd` since 3.13).
+    """Map the file of `descriptor` permanently and return its address. Raises OSError.
+    Python's `mmap` duplicates the descriptor and later closes that number, whatever it then refers to (CPython 3.11
+    mmapmodule.c, new_mmap_object; `trackfd` since 3.13).
     """
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.argtypes = ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long

@@ -45,7 +45,7 @@ class AttachedProcess:
 
 
 def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
-    """Look at process `pid` so many times within about `seconds`. Raises DoctorError where that cannot be done."""
+    """Sample the stacks of process `pid` several times within `seconds`. Raises DoctorError if that fails."""
     counts: Counter[ThreadActivity] = Counter()
     stacks: tuple[ThreadStack, ...] = ()
     for number in range(samples):
@@ -71,7 +71,7 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
 
 
 def find_waits(states: Iterable[ProcessState]) -> list[ProcessState]:
-    """Add to each idle rank of this machine what it waits in or for, where its stack can be read."""
+    """Add to each idle rank on this machine what it waits for, if its stack can be read."""
     return [_find_wait(state) if _is_idle(state) else state for state in states]
 
 

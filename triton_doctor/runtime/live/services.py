@@ -37,10 +37,9 @@ WAITING = 10_000
 
 
 def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]], None]) -> None:
-    """Begin what `text`, the value of the variable, asks for; triton is imported.
-
-    `when_imported(name, act)` calls `act` once the module `name` is imported. Raises DoctorError for what is no word;
-    and, once all else has begun, for spans without their package.
+    """Start the services in `text`, the value of the variable, after Triton is imported.
+    `when_imported(name, act)` calls `act` once the module `name` is imported. Raises DoctorError for an unknown
+    service, and, after starting the others, for spans without their package.
     """
     chosen = dict(read_words(text))
     sinks: list[Callable[[Event], None]] = []
@@ -93,7 +92,7 @@ class LateMetrics:
         self._is_missing = False
 
     def receive(self, event: Event) -> None:
-        """Count `event`, now or later; a sink."""
+        """Count `event`, or queue it until the metrics exist; a sink."""
         if self._metrics is None and not self._is_missing and (CLIENT in sys.modules or os.environ.get(SHARED)):
             self.begin()
         if self._metrics is not None:

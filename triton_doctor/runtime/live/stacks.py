@@ -167,9 +167,8 @@ def find_place(stack: ThreadStack) -> StackFrame | None:
 
 
 def find_wait(stacks: Iterable[ThreadStack]) -> str:
-    """Return where a thread of `stacks` waits for other ranks; empty where none does.
-
-    That is in a collective of torch.distributed or, since NCCL returns to the host early, in a wait for the GPU.
+    """Return where a thread of `stacks` waits for other ranks; empty if none does.
+    This is a collective of torch.distributed, or a wait for the GPU, since NCCL returns early to the host.
     """
     for stack in stacks:
         inside = [frame.function for frame in stack.frames if frame.path.endswith(COLLECTIVES)]

@@ -180,7 +180,7 @@ def read_nodes(folder: Path) -> list[ProcessState]:
 
 
 def write_node(path: Path, states: Iterable[ProcessState], host: str) -> None:
-    """Write the states of this node for `read_nodes`, by renaming: no reader finds half of it. Raises OSError."""
+    """Write the states of this node atomically for `read_nodes`. Raises OSError."""
     fresh = path.with_suffix(f"{SUFFIX}.new")
     fresh.write_bytes(msgspec.json.encode(NodeStates(host=host, at_ns=time.time_ns(), processes=list(states))))
     fresh.replace(path)
@@ -206,7 +206,7 @@ def sort_states(states: Iterable[ProcessState]) -> list[ProcessState]:
 
 
 def remove_files(states: Iterable[ProcessState], alive: Callable[[int], bool]) -> None:
-    """Remove the live files of those that are gone: their run is over, and its report says what they did."""
+    """Delete the live files of processes that are gone; the report describes them."""
     for state in states:
         if state.path and not alive(state.pid):
             with contextlib.suppress(OSError):

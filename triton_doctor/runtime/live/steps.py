@@ -78,7 +78,7 @@ class Steps:
         self.begin()
 
     def begin(self) -> None:
-        """Begin the first step now: watching starts, or a forked child does."""
+        """Begin the first step, when recording starts or in a forked child."""
         self._lock = threading.RLock()
         self.number = 0
         self._started_at_ns = time.time_ns()

@@ -36,7 +36,7 @@ del begin
 
 
 def begin_watching(pid: int) -> None:
-    """Have process `pid` keep a live file and log its compiles from now on. Raises DoctorError where that cannot be."""
+    """Make the running process `pid` keep a live file and log its compiles. Raises DoctorError if impossible."""
     execute: Any = getattr(sys, "remote_exec", None)
     if execute is None:
         version = ".".join(map(str, sys.version_info[:2]))

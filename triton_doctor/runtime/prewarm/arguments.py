@@ -149,7 +149,7 @@ def _descriptor(dtype: str, block: list[int]) -> Any:
 
 
 def _place(built: dict[str, Any], name: str, indices: list[int], value: Any) -> None:
-    """Put `value` at `name[i][j]`, in nested dicts by index until `_freeze`."""
+    """Store `value` at `name[i][j]` in nested dicts, which `_freeze` converts to tuples."""
     if not indices:
         built[name] = value
         return

@@ -54,9 +54,8 @@ class Closure:
 
 
 def close_variants(variants: Sequence[KernelVariant], foreseen: Sequence[KernelVariant] = ()) -> Closure:
-    """Return the variants that are likely beside the recorded `variants`, kernel by kernel.
-
-    Those that the source has `foreseen` are combined with the configs that a round of tuning tried, and no further.
+    """Return likely variants that are missing among the recorded `variants`, for each kernel.
+    Variants `foreseen` from the source are combined with the autotuning configs only.
     """
     known = {identify(variant) for variant in (*variants, *foreseen)}
     added = [variant for variant in _configs(foreseen) if identify(variant) not in known]

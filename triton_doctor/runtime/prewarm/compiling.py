@@ -30,9 +30,8 @@ class CacheQuery:
 
 
 def run_to_launch(fn: Any, variant: KernelVariant, find_kernel: Callable[[str, str, str], Any]) -> Any:
-    """Have Triton bind and compile `variant` of `fn`, and keep it in memory; the compiled kernel.
-
-    Raises UnkeptError where the recording does not say what to bind, and whatever compiling raises.
+    """Bind and compile `variant` of `fn` by Triton, keep it in memory, and return the compiled kernel.
+    Raises UnkeptError if the recording lacks a value, and whatever compiling raises.
     """
     names = [param.name for param in fn.params]
     arguments = make_arguments(variant, names, find_kernel)
@@ -41,9 +40,8 @@ def run_to_launch(fn: Any, variant: KernelVariant, find_kernel: Callable[[str, s
 
 @contextlib.contextmanager
 def query_cache(*, lookup_only: bool) -> Iterator[CacheQuery]:
-    """Learn what the compile inside asks of the cache; with `lookup_only`, a miss raises MissedError instead.
-
-    For a process of our own: it replaces what `compile` calls for its cache folder.
+    """Record which cache entry the compile inside requests; with `lookup_only`, a miss raises MissedError.
+    Only for a process of our own: it replaces the function by which `compile` finds its cache folder.
     """
     from triton.compiler import compiler
 
@@ -84,7 +82,7 @@ def _entry_folder(key: str, manager: Any) -> str:
 
 
 def forget_kernels(fn: Any) -> None:
-    """Drop what `fn` keeps in memory, so that each variant goes through the cache folder and none stays."""
+    """Clear the kernels of `fn` in memory, so that each variant is looked up in the cache folder."""
     for name in ("device_caches", "cache"):
         kept = getattr(fn, name, None)
         if isinstance(kept, dict):

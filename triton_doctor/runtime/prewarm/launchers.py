@@ -37,7 +37,7 @@ def builds_launchers(target: str) -> bool:
 
 
 def build_launcher(kernel: Any, target: str) -> None:
-    """Have the launcher of `kernel`, a CompiledKernel, in the cache folder. Raises where it cannot be built."""
+    """Build the launcher of `kernel`, a CompiledKernel, into the cache folder. Raises if that fails."""
     name, launcher, utilities = DRIVERS[target.partition(":")[0]]
     module = importlib.import_module(name)
     with _lazy_loading(), contextlib.ExitStack() as ending:
@@ -84,7 +84,7 @@ def _driver_library(module: Any) -> Iterator[None]:
 
 @functools.cache
 def _build_empty_library() -> str:
-    """Build and load an empty library named like the driver; return its folder.  Raises if there is no C compiler."""
+    """Build and load an empty library named like the driver; return its folder. Raises if there is no C compiler."""
     compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         raise FileNotFoundError("no C compiler: install gcc, or name one in CC")

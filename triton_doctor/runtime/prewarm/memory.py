@@ -33,13 +33,11 @@ log = logging.getLogger("triton_doctor")
 
 
 def prewarm(recordings: Source | Iterable[Source], *, recorded_only: bool = False, load: bool = True) -> Prewarmed:
-    """Have every variant that `recordings` name in this process's memory, for its current device.
-
-    Kernels come from the cache folder where it holds them, and compile otherwise. What a run is likely to have missed
-    is added, unless `recorded_only`. With `load` their modules are loaded to the device too. Results of tuning that
-    Triton keeps on disk (`cache_results`) are read for the recorded keys. `failures` of the result are what could not
-    be had, with the reason; nothing is raised for a kernel. Raises DoctorError where a recording cannot be read, or
-    Triton is not installed.
+    """Load or compile every variant that `recordings` name into this process's memory, for its current device.
+    Kernels come from the cache folder if it has them, and compile otherwise. Likely variants that the run missed
+    are added, unless `recorded_only`. With `load`, modules are loaded to the device too. Autotuning results on disk
+    (`cache_results`) are read for the recorded keys. `failures` of the result names each kernel that failed, with
+    the reason; no kernel raises. Raises DoctorError if a recording cannot be read or Triton is not installed.
     """
     from triton_doctor.runtime import hooks
     from triton_doctor.runtime.watch import record
@@ -71,11 +69,10 @@ def prewarm_cache(
     recorded_only: bool = False,
     in_flight: int = 32,
 ) -> Prewarmed:
-    """Compile every variant that `recordings` name on `executor`, and write what it makes into the folder `cache_dir`.
-
-    Any `concurrent.futures` executor of processes will do; each needs triton-doctor, torch, Triton and the modules of
-    the kernels. `in_flight` tasks are handed out at a time. `targets` are as of `triton-doctor prewarm`. The
-    executor stays open.
+    """Compile every variant that `recordings` name on `executor`, and write the results into `cache_dir`.
+    Any `concurrent.futures` executor of processes will do; each process needs triton-doctor, torch, Triton and the
+    kernels' modules. `in_flight` tasks are submitted at a time. `targets` are as for `triton-doctor prewarm`. The
+    executor is not shut down.
     """
     folder = Path(cache_dir).absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +81,7 @@ def prewarm_cache(
 
 
 def _prewarm_variant(variant: KernelVariant, kernels: Kernels, *, load: bool) -> dict[str, Any]:
-    """State and reason of `variant` in this process; PRESENT where it was in memory, as far as can be told here."""
+    """Return state and reason of `variant` in this process; PRESENT if it was already in memory."""
     try:
         fn = kernels.find(variant)
         if fn.pre_run_hooks:
@@ -108,7 +105,7 @@ class _NotKeptError(Exception):
 def _read_tunings(
     recordings: Iterable[Recording], variants: Mapping[KernelName, KernelVariant], kernels: Kernels
 ) -> int:
-    """Have the recorded rounds of tuning whose timings are kept on disk in memory, and return how many were read."""
+    """Load the recorded autotunings whose timings are on disk into memory; return how many there were."""
     from triton.runtime.autotuner import Autotuner
 
     every = [process for recording in recordings for process in recording.processes or (recording,)]

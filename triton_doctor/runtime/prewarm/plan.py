@@ -91,9 +91,9 @@ def make_plan(
     closed: bool = True,
     foresee: Callable[[Sequence[KernelVariant]], Sequence[KernelVariant]] = lambda variants: (),
 ) -> PrewarmPlan:
-    """Return the variants of `recordings` for `targets`, or else for what each was recorded for, and likely others.
-
-    `foresee` returns what the source needs beside the recorded variants. With `closed` False only what was recorded.
+    """Return the variants of `recordings`, and likely others, for `targets`, by default the recorded targets.
+    `foresee` returns variants that the source needs beside these. With `closed` False only recorded ones are
+    returned.
     """
     gathered = gather_variants(recordings)
     chosen = tuple(dict.fromkeys(targets)) or gathered.targets

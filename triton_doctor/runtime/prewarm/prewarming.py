@@ -32,10 +32,9 @@ def compile_plan(
     lookup_only: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Prewarmed:
-    """Compile, or with `lookup_only` look up, all of `plan` into the folder `cache_dir`, target by target.
-
-    `open_executor` makes an executor of so many processes, 0 for its own number. Where it is not `is_local`, its
-    workers do not write into the folder: what they made is written here. Then it is asked for one executor only.
+    """Compile `plan` into the folder `cache_dir`, target by target; with `lookup_only` only look it up.
+    `open_executor` creates an executor with a number of processes, 0 for its default. Unless `is_local`, its
+    workers do not write into the folder: their results are written here, and only one executor is created.
     """
     result = Prewarmed(plan=plan)
     for target in plan.targets:
@@ -73,7 +72,7 @@ def compile_plan(
 def check_plan(
     plan: PrewarmPlan, cache_dir: Path, open_executor: Callable[[int], Executor], *, in_flight: int
 ) -> Prewarmed:
-    """Look up all of `plan` in the folder `cache_dir`; the entries that it does not name are `unused`."""
+    """Look up `plan` in the folder `cache_dir`; `unused` are the entries that it does not name."""
     result = compile_plan(plan, cache_dir, open_executor, in_flight=in_flight, is_local=True, lookup_only=True)
     used = {outcome.entry for outcome in result.outcomes.values()}
     result.unused = tuple(pair for pair in list_kernel_entries(cache_dir) if pair[0] not in used)
@@ -81,8 +80,7 @@ def check_plan(
 
 
 def record_plan(plan: PrewarmPlan, recordings: Sequence[Recording], path: Path) -> None:
-    """Write `plan` as a dry recording, with the rounds of tuning of `recordings`: a process can prewarm itself from it.
-
+    """Write `plan` as a dry recording with the autotunings of `recordings`, from which a process can prewarm.
     Raises OSError.
     """
     headers = [header for recording in recordings for header in recording.headers]

@@ -42,9 +42,8 @@ class Statement:
 
 
 def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -> dict[str, Any] | None:
-    """Define the kernel `name` of the script at `path`, near `line`, and return its module; None where there is none.
-
-    `package` is the module that `python -m` ran. Raises whatever the statements that it needs raise.
+    """Define the kernel `name` of the script at `path`, near `line`; return its module, or None.
+    `package` is the module that `python -m` ran. Raises whatever the executed statements raise.
     """
     source = path.read_bytes()
     tree = ast.parse(source, str(path))

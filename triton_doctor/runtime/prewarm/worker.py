@@ -52,7 +52,7 @@ _process = _WorkerState()
 
 
 def prepare_process() -> None:
-    """Set up a local worker: nothing that modules print reaches the terminal, and it ends with what started it."""
+    """Set up a local worker: it prints nothing to the terminal, and ends with its parent."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nothing, stream)
@@ -61,7 +61,7 @@ def prepare_process() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when what started it is gone, `kill -9` too: it would wait for tasks forever."""
+    """End this process when its parent is gone, even after `kill -9`."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -69,7 +69,7 @@ def _end_with_parent() -> None:
 
 
 def run_task(task: Task) -> Outcome:
-    """Compile or look up the variant of `task`. Never raises for what is wrong with it."""
+    """Compile or look up the variant of `task`. A failure is part of the outcome and does not raise."""
     began = time.perf_counter()
     with _process.lock:
         try:
@@ -83,7 +83,7 @@ def run_task(task: Task) -> Outcome:
 
 
 def _return_memory() -> None:
-    """Give the system back what LLVM has freed: glibc keeps about a megabyte a compile."""
+    """Return memory that LLVM freed to the system: glibc keeps about a megabyte per compile."""
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
@@ -143,7 +143,7 @@ def _cache_folder(task: Task) -> Path:
 
 
 def _enter_target(target: str) -> Kernels:
-    """Make this process one that compiles for `target`, once."""
+    """Set up this process to compile for `target`, once."""
     from triton_doctor.runtime.prewarm.kernels import Kernels
     from triton_doctor.runtime.target import activate
 
@@ -161,7 +161,7 @@ def _enter_target(target: str) -> Kernels:
 
 
 def _pretend_gpu(target: str) -> None:
-    """Have torch answer for the GPU of `target`: modules ask for its capability as they are imported."""
+    """Make torch describe the GPU of `target`, whose capability modules read at import."""
     try:
         import torch
     except ImportError:

@@ -16,7 +16,7 @@ _MOST_VARIANTS = 2000
 
 
 def main() -> None:
-    """Try each kernel of the job; what it prints itself goes to stderr."""
+    """Try each kernel of the job on stdin; output of the kernels goes to stderr."""
     job = json.load(sys.stdin)
     out, sys.stdout = sys.stdout, sys.stderr
     sys.path[:] = [job["root"], *(path for path in sys.path if path not in ("", job["root"]))]

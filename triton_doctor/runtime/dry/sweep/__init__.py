@@ -53,13 +53,12 @@ def sweep(
     unknown: Literal["guess", "stop"] = "guess",
     search: int = 0,
 ) -> Sweep:
-    """Call `function` dry at many sizes, and say which dimension moves which part of its kernels' keys, and how.
-
-    `function` takes the dimensions as int keywords, makes its own tensors on `cuda`, and may return one that is then
-    differentiated. `vary` gives each dimension a range, in which the sweep chooses (`range(1, 4097)`, `"1..4096"`), or
-    a list of sizes. `fixed` names those that are sizes of a model, rather than of a call. `target` and `unknown` are as
-    of `dry_run`, which this enters; inside of one it uses that. `search` is at how many more points hypothesis looks
-    for variants that were not predicted. Raises DoctorError where nothing could be called.
+    """Run `function` dry at many sizes; return how each dimension changes the cache keys of its kernels.
+    `function` takes the dimensions as int keywords, makes its own tensors on `cuda`, and may return a tensor, from
+    which backward is run. `vary` maps each dimension to a range, from which sizes are chosen (`range(1, 4097)`,
+    `"1..4096"`), or a list of sizes. `fixed` names dimensions that a model fixes, rather than a call. `target` and
+    `unknown` are as for `dry_run`, which this enters unless it is active. `search` is the number of additional
+    points at which hypothesis looks for unpredicted variants. Raises DoctorError if every call fails.
     """
     dimensions = read_dimensions(vary, fixed)
     return run_sweep(lambda: function, dimensions, target=target, unknown=unknown, search=search)
@@ -128,7 +127,7 @@ def _learn(
     beyond: Mapping[Point, Observation],
     held_back: frozenset[Point],
 ) -> Attribution:
-    """Observe further points while formulas that fit differ there. A point that raised shows nothing."""
+    """Observe further points until the formulas that fit agree. Points that raise are ignored."""
     memory = LearnedFormulas()
     asked = 0
     while True:
@@ -142,7 +141,7 @@ def _learn(
 
 
 def require_parameters(function: Callable[..., object], dimensions: Sequence[Dimension]) -> None:
-    """Raise DoctorError unless `function` can be called with the dimensions, and needs nothing else."""
+    """Raise DoctorError unless `function` accepts the dimensions and has no other required parameters."""
     if not callable(function):
         raise DoctorError(f"cannot call {function!r}", hint="give a function that takes the dimensions as keywords")
     try:
@@ -159,7 +158,7 @@ def require_parameters(function: Callable[..., object], dimensions: Sequence[Dim
 
 @contextlib.contextmanager
 def go_dry(target: str | None, unknown: Literal["guess", "stop"]) -> Iterator[None]:
-    """Run dry for `target`; inside of a dry run, without a target of its own, in that one."""
+    """Run dry for `target`; keeps an outer dry run if `target` is None."""
     from triton_doctor.runtime.dry import dry_run
     from triton_doctor.runtime.dry.session import active_gpu
 

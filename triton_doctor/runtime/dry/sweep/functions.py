@@ -19,9 +19,8 @@ WRITTEN = "write package.module:function, or path/to/file.py:function"
 
 
 def load_function(text: str) -> Callable[..., object]:
-    """Import what `text` names; the working directory is searched first, as by `python -m`.
-
-    Raises DoctorError for what is not there, and for what raises while it is imported.
+    """Import the function named by `text`; the working directory is searched first, as by `python -m`.
+    Raises DoctorError if it does not exist or importing it fails.
     """
     place, _, name = text.rpartition(":")
     if not place or not name:

@@ -59,7 +59,7 @@ class Observation:
 
 
 def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observation:
-    """Call `function` with `sizes`, and differentiate what it returns. Must be in a dry run."""
+    """Call `function` with `sizes`, run backward on the result, and return what was observed. Needs a dry run."""
     from triton_doctor.runtime.dry.session import record_from_start
     from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 
@@ -85,7 +85,7 @@ def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observ
 
 
 def differentiate(result: object) -> None:
-    """Run backward from the first tensor of `result` that wants a gradient, where it was not run yet."""
+    """Run backward from the first tensor of `result` that requires a gradient and has none yet."""
     import torch
 
     for each in result if isinstance(result, tuple | list) else (result,):

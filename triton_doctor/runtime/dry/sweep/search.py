@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def require_hypothesis() -> None:
-    """Raise DoctorError where hypothesis is not installed."""
+    """Raise DoctorError if hypothesis is not installed."""
     try:
         import hypothesis  # noqa: F401
     except ImportError as error:

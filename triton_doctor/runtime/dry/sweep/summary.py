@@ -157,7 +157,7 @@ def merge_observations(observations: Iterable[Observation], header: Header) -> R
 
 
 def write_recording(recording: Recording, path: Path) -> None:
-    """Write `recording`, of one process, to a file. Raises DoctorError where that cannot be written."""
+    """Write `recording`, of one process, to a file. Raises DoctorError if that fails."""
     lines = [write_line(event) for event in (recording.headers[0], *recording.events)]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -89,10 +89,9 @@ class Sweep:
         return tuple(each for each in self.kernels if fnmatchcase(each.name.name, kernel))
 
     def assert_bounded(self, kernel: str, at_most: int) -> None:
-        """Raise AssertionError unless each kernel that matches the glob has at most so many variants a model.
-
-        A part whose formula has more values over the swept sizes than were seen counts with all of them. What was not
-        checked fails: no kernel of that name, or points at which the function raised.
+        """Raise AssertionError if a kernel that matches the glob may need more variants per model than allowed.
+        If a part has a formula, all its values over the swept sizes count. Also fails if no kernel matches or
+        the function raised at a point.
         """
         from triton_doctor.runtime.dry.sweep.text import tell_bound, tell_stopped
 

@@ -50,7 +50,7 @@ class Wrappers:
 
 
 def _empty(held: Any, depth: int) -> None:
-    """Clear the dicts in `held` that keep compiled kernels, alone or beside something else."""
+    """Clear the dicts in `held` that cache compiled kernels."""
     if isinstance(held, dict):
         if any(map(_keeps_kernel, held.values())):
             held.clear()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def begin(words: str) -> None:
-    """Begin what `words` ask for once triton is imported, or now if it is; unless `run` does."""
+    """Start the services in `words` once Triton is imported, or now if it is; does nothing under `run`."""
     if os.environ.get(FOLDER) or not words:
         return
     keeper = Doorkeeper()

@@ -83,7 +83,7 @@ class AfterLoader:
         return self.loader.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        """Run the module, which sees its real loader."""
+        """Run the module with its real loader visible."""
         module.__loader__ = module.__spec__.loader = self.loader
         self.loader.exec_module(module)
         self.keeper.done(self.name)
@@ -104,7 +104,7 @@ def go_dry() -> None:
 
 
 def divert_writes() -> None:
-    """Leave the files that are there as they are, before the program can write to them."""
+    """Divert changes of existing files, before the program can write to them."""
     try:
         borrow_package()
         from triton_doctor.runtime.dry.overlay import begin_overlay
@@ -134,7 +134,7 @@ def record_unless_torch_begins() -> None:
 
 
 def record() -> None:
-    """Record from here on; a failure is ours to tell, and the program's to survive."""
+    """Record from here on; a failure is printed and does not affect the program."""
     try:
         if sys.version_info < OLDEST_PYTHON:
             raise RuntimeError("it runs a Python older than 3.11")
@@ -152,7 +152,7 @@ def record() -> None:
 
 
 def watch_late_imports(keeper: Doorkeeper) -> None:
-    """Watch what is of interest once triton is imported, and was not imported before."""
+    """Start watching modules that are imported after Triton."""
     if INTERPRETER not in sys.modules:
         keeper.after[INTERPRETER] = watch_interpreter
     keeper.after.update((name, watch_steps) for name in STEPPING if name not in sys.modules)
@@ -184,7 +184,7 @@ def note(kind: str, line: str) -> None:
 
 
 def borrow_package() -> None:
-    """Make triton_doctor importable, from where this file is, without a new entry on sys.path."""
+    """Make triton_doctor importable from this file's location, without changing sys.path."""
     if "triton_doctor" in sys.modules:
         return
     from importlib.util import module_from_spec, spec_from_file_location
@@ -247,7 +247,7 @@ def leave_path() -> None:
 
 
 def begin() -> None:
-    """Wait for triton."""
+    """Install the import hook that waits for Triton."""
     if os.environ.get(DRY):
         keeper.after |= {"torch": go_dry, "triton": record_unless_torch_begins}
     else:
@@ -260,7 +260,7 @@ def begin() -> None:
 
 
 def run_hidden() -> None:
-    """Run the sitecustomize that this one hides. Where there is none, raise what `site` expects then."""
+    """Run the sitecustomize module that this one shadows, or raise the ImportError that `site` expects."""
     # By its name, for importing where it is kept costs a process 2 ms.
     by_path = next(finder for finder in sys.meta_path if getattr(finder, "__name__", "") == "PathFinder")
     spec = by_path.find_spec("sitecustomize", None)
