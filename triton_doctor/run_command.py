@@ -247,7 +247,7 @@ class Watch:
         if self._board is None:
             from triton_doctor.runtime.launch.board import Board
 
-            self._board = Board(self._folder, tell=say if self._options.live else None)
+            self._board = Board(self._folder, print_line=say if self._options.live else None)
         return self._board
 
     def _tree_of(self, pid: int) -> ProcessTree:
@@ -273,17 +273,17 @@ class Watch:
             pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
             unseen=unseen,
-            files=self._tell_files(),
+            files=self._describe_files(),
         )
 
-    def _tell_files(self) -> list[str]:
+    def _describe_files(self) -> list[str]:
         """What a dry run did to files, or would have done."""
         if self._overlay is None:
             return []
-        from triton_doctor.runtime.dry.overlay import tell_files
+        from triton_doctor.runtime.dry.overlay import describe_files
         from triton_doctor.runtime.live.folder import live_folder
 
-        return list(tell_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
+        return list(describe_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
 
     def _report(self) -> tuple[bool, list[str]]:
         """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""
@@ -316,10 +316,10 @@ class Watch:
         return bool(excess), [*errors, *find_unchecked(processes)]
 
     def _excess(self, processes: Sequence[Recording]) -> list[str]:
-        from triton_doctor.runtime.launch.bounds import tell_excess
+        from triton_doctor.runtime.launch.bounds import describe_excess
 
         options = self._options
-        excess = tell_excess(
+        excess = describe_excess(
             processes,
             budgets=self._budgets,
             at_most=options.max_compiles,

@@ -8,7 +8,7 @@ import triton_doctor
 from triton_doctor.runtime.causes import ValuesSeen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
 from triton_doctor.runtime.recording import Recording
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 KERNEL = KernelName(name="scale", module="m", path="m.py", line=3)
 SIGNATURE = {"x_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
@@ -186,7 +186,7 @@ def test_one_difference_is_told_as_its_cause(before, now, code, told):
     recompile = explain(now, [before])
 
     assert recompile.code == code
-    assert tell(recompile) == told
+    assert describe_recompile(recompile) == told
 
 
 def test_first_compile_is_the_first_cause():
@@ -212,7 +212,7 @@ def test_several_changes_are_told_with_the_one_that_matters_first():
     recompile = explain(event(n=17, block=2.0, options={"num_warps": 8}), [event(n=16, block=2)])
 
     assert recompile.code == "TRD713"
-    assert tell(recompile).split("; ") == [
+    assert describe_recompile(recompile).split("; ") == [
         "`BLOCK` is 2.0, was 2: equal values of two types, which can share one kernel",
         "`n` is 17, was 16: no longer divisible by 16",
         "`num_warps` is 8, was 4",
@@ -228,7 +228,7 @@ def test_values_so_far_are_those_of_the_kernel_oldest_first():
 def test_many_values_are_told_by_their_number():
     causes = explain_all([event(block=block) for block in range(100, 140)])
 
-    assert tell(causes[-1]).endswith("40 values so far: 100, 101, 102, 103, 104, 105, 106, 107, ...")
+    assert describe_recompile(causes[-1]).endswith("40 values so far: 100, 101, 102, 103, 104, 105, 106, 107, ...")
 
 
 def test_kernels_and_ranks_are_kept_apart():
@@ -242,7 +242,7 @@ def test_tuning_again_names_what_differs_in_the_key():
     causes = explain_all([tuning(1000), tuning(1001)])
 
     assert [cause.code for cause in causes] == ["TRD714"]
-    assert tell(causes[0]) == "the tuning key's `n` is 1001, was 1000"
+    assert describe_recompile(causes[0]) == "the tuning key's `n` is 1001, was 1000"
 
 
 def compiled_by(thread, begin_ms, end_ms, **more):
@@ -272,7 +272,7 @@ def test_one_key_compiled_by_threads_at_once_is_a_cause_of_its_own():
 
     assert [cause.code for cause in causes] == ["TRD701", "TRD703", "TRD715"]
     assert causes[-1].nearest is first
-    assert tell(causes[-1]) == "thread 1 was compiling the same key: Triton has no lock there"
+    assert describe_recompile(causes[-1]) == "thread 1 was compiling the same key: Triton has no lock there"
 
 
 @pytest.mark.parametrize(

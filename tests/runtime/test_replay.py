@@ -4,7 +4,7 @@ import pytest
 
 from tests.runtime.tritons import REPOSITORY
 from triton_doctor import Recording
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 RECORDINGS = REPOSITORY / "fixtures" / "recordings"
 ROWS_PER_PROGRAM = {1, 2, 3, 4, 7, 12, 16, 24}
@@ -58,7 +58,7 @@ def test_parameter_that_varies_per_call_is_named_with_its_values(name, kernel, p
 def test_mask_is_told_by_both_parameters_that_vary():
     last = replay("ragged_mask_constexpr").causes[-1]
 
-    assert tell(last) == (
+    assert describe_recompile(last) == (
         "`stride_mask_qo` is 56, was 55: 40 values so far: 17, 18, 19, 20, 21, 22, 23, 24, ...; "
         "`max_kv_len_per_req` is 56, was 55: 40 values so far: 17, 18, 19, 20, 21, 22, 23, 24, ..."
     )

@@ -107,7 +107,7 @@ def _read_values(seen: RecordedKernel, name: str) -> Evidence | None:
     evidence = of_values(seen, name, values, "value")
     swept = seen.swept("constexpr", name)
     if swept is not None and swept.per_model:
-        evidence = replace(evidence, verdict=Verdict.CLEARED, text=f"{swept.tell()}, which a model fixes")
+        evidence = replace(evidence, verdict=Verdict.CLEARED, text=f"{swept.describe()}, which a model fixes")
     evidence = of_dry_runs(evidence, dry=seen.dry, guessed=seen.guessed)
     return evidence if evidence.verdict in (Verdict.CONFIRMED, Verdict.CLEARED) else None
 

@@ -47,9 +47,9 @@ def of_sweeps(finding: Finding, evidence: Evidence, seen: RecordedKernel) -> Evi
     if swept is None:
         return evidence
     if swept.per_model:
-        return replace(evidence, verdict=Verdict.CLEARED, text=f"{swept.tell()}, which a model fixes")
+        return replace(evidence, verdict=Verdict.CLEARED, text=f"{swept.describe()}, which a model fixes")
     if swept.is_unbounded or evidence.verdict is Verdict.CONFIRMED:
-        return replace(evidence, verdict=Verdict.CONFIRMED, text=swept.tell())
+        return replace(evidence, verdict=Verdict.CONFIRMED, text=swept.describe())
     return evidence
 
 

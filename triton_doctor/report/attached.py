@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.live.activity import COMPILING
-from triton_doctor.runtime.live.wording import tell_tool
+from triton_doctor.runtime.live.wording import describe_tool
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def describe_attached(seen: AttachedProcess) -> Iterator[str]:
     for activity, count in seen.activities:
         yield escape_line(f"  {describe_activity(activity)} ({count} of {seen.samples} looks)")
     if seen.tool is not None:
-        yield escape_line(f"  {tell_tool(seen.tool)}")
+        yield escape_line(f"  {describe_tool(seen.tool)}")
     if not seen.activities:
         yield f"  compiles, builds, tunes and loads nothing of Triton's, in {seen.samples} looks"
     for name, frame in seen.places[:PLACES_SHOWN]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from triton_doctor.runtime.live.states import GONE, STOPPED, UNHEARD, WAITING
-from triton_doctor.runtime.live.wording import elapsed_s, tell_state
+from triton_doctor.runtime.live.wording import describe_state, elapsed_s
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def make_table(states: Sequence[ProcessState], now_ns: int) -> Table:
         cells = [*([state.host] if len(hosts) > 1 else []), "" if state.rank is None else str(state.rank)]
         cells += [str(state.pid), f"{state.launches:,}", f"{state.compiled:,}", f"{state.loaded:,}"]
         cells += ["" if state.step is None else f"{state.step:,}"]
-        now = Text(escape_line(tell_state(state, now_ns)), style=STYLES.get(state.health, busy))
+        now = Text(escape_line(describe_state(state, now_ns)), style=STYLES.get(state.health, busy))
         table.add_row(*map(escape_line, cells), now)
     return table
 
@@ -50,5 +50,5 @@ def render_states(states: Sequence[ProcessState], now_ns: int) -> str:
             | {"seconds": round(elapsed_s(activity, state, now_ns), 3)}
             for activity in state.activities
         ]
-        processes.append(fields | {"now": tell_state(state, now_ns)})
+        processes.append(fields | {"now": describe_state(state, now_ns)})
     return json.dumps({"schema": SCHEMA, "at_ns": now_ns, "processes": processes}, indent=2) + "\n"

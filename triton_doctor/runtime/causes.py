@@ -71,8 +71,8 @@ def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
     `earlier` is in order of time and of the same kernel.
     """
     history = History()
-    for one in earlier:
-        history.remember(one)
+    for other in earlier:
+        history.remember(other)
     return history.explain(event)
 
 
@@ -85,7 +85,7 @@ def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[
     for event in before:
         if isinstance(event, CompileEvent | AutotuneEvent):
             histories[type(event), event.kernel, event.rank].remember(event)
-    told: list[Recompile] = []
+    recompiles: list[Recompile] = []
     for event in events:
         if isinstance(event, FailureEvent) and event.refused:
             histories[CompileEvent, event.kernel, event.rank].forget(event)
@@ -94,8 +94,8 @@ def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[
             recompile = history.explain(event)
             history.remember(event)
             if isinstance(event, CompileEvent) or (recompile.nearest is not None and not event.cached):
-                told.append(recompile)
-    return tuple(told)
+                recompiles.append(recompile)
+    return tuple(recompiles)
 
 
 class History:
@@ -121,7 +121,7 @@ class History:
 
     def forget(self, refusal: FailureEvent) -> None:
         """Remove the compile whose launch a guard refused, on the thread of `refusal`; it left no kernel in memory."""
-        refused = next((one for one in reversed(self._recent) if one.thread == refusal.thread), None)
+        refused = next((event for event in reversed(self._recent) if event.thread == refusal.thread), None)
         if isinstance(refused, CompileEvent):
             self._recent.remove(refused)
             self._of_key.pop(hash(identify(refused)), None)

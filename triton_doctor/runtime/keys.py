@@ -48,7 +48,7 @@ def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
 def compare_tuning(event: AutotuneEvent, other: AutotuneEvent) -> tuple[KeyChange, ...]:
     """Return how the tuning keys differ; keys of different length give a single change."""
     if [name for name, _ in event.key] != [name for name, _ in other.key]:
-        before, after = (str([value for _, value in one.key]) for one in (other, event))
+        before, after = (str([value for _, value in compared.key]) for compared in (other, event))
         return (KeyChange(code="TRD714", part="tuning", name="key", before=before, after=after),)
     return tuple(
         KeyChange(code="TRD714", part="tuning", name=name, before=before, after=after)

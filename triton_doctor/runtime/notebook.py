@@ -43,7 +43,7 @@ def summarize_html(recording: Recording) -> str:
             f"{tiers[kernel, True]:,}",
             f"{tiers[kernel, False]:,}",
             f"{waits[kernel] / 1e6:.3f}",
-            "<br>".join(_tell_causes(causes[kernel])),
+            "<br>".join(_render_causes(causes[kernel])),
         )
         for kernel in kernels[:KERNELS_SHOWN]
     ]
@@ -60,7 +60,7 @@ def _row(tag: str, cells: tuple[str, ...]) -> str:
     return f"<tr>{''.join(shown)}</tr>"
 
 
-def _tell_causes(causes: list[Recompile]) -> Iterator[str]:
+def _render_causes(causes: list[Recompile]) -> Iterator[str]:
     counts: Counter[str] = Counter()
     names: defaultdict[str, dict[str, dict[str, None]]] = defaultdict(dict)
     for cause in causes:
@@ -72,8 +72,8 @@ def _tell_causes(causes: list[Recompile]) -> Iterator[str]:
                 values = names[cause.code].setdefault(change.name, {})
                 values |= {repr(change.before): None, repr(change.after): None}
     for code, count in counts.most_common(CAUSES_SHOWN):
-        told = [f"<code>{escape(name)}</code> {escape(_show(list(values)))}" for name, values in names[code].items()]
-        yield f"{count:,}x {code}" + (f": {'; '.join(told)}" if told else "")
+        parts = [f"<code>{escape(name)}</code> {escape(_show(list(values)))}" for name, values in names[code].items()]
+        yield f"{count:,}x {code}" + (f": {'; '.join(parts)}" if parts else "")
 
 
 def _show(values: list[str]) -> str:

@@ -94,15 +94,15 @@ def account_ranks(processes: Sequence[Recording]) -> RanksAccount | None:
     if len(ranks) < 2:
         return None
     numbers = {rank: number for number, rank in enumerate(ranks)}
-    variants = _collect_variants((numbers[rank], one) for rank, one in ranked)
+    variants = _collect_variants((numbers[rank], process) for rank, process in ranked)
     everyone = (1 << len(ranks)) - 1
     groups = [group for kernel, of_kernel in variants.items() for group in _group(kernel, of_kernel, ranks)]
     return RanksAccount(
         ranks=ranks,
-        common=sum(one.ranks == everyone for of_kernel in variants.values() for one in of_kernel.values()),
-        groups=tuple(sorted(groups, key=lambda one: (-one.variants, one.kernel, one.ranks))),
+        common=sum(variant.ranks == everyone for of_kernel in variants.values() for variant in of_kernel.values()),
+        groups=tuple(sorted(groups, key=lambda group: (-group.variants, group.kernel, group.ranks))),
         steps=tuple(_rank_steps(ranked)),
-        alone=tuple(sorted(_alone(ranked, len(ranks)), key=lambda one: (-one[1], one[0]))),
+        alone=tuple(sorted(_alone(ranked, len(ranks)), key=lambda pair: (-pair[1], pair[0]))),
     )
 
 
@@ -141,7 +141,7 @@ def _group(kernel: KernelName, variants: dict[int, RankedVariant], ranks: Sequen
                 if had[name, repr(value)] == mask:
                     values[name].setdefault(repr(value), value)
         # A value that only these ranks have tells them apart if each of their variants has one.
-        constants = [dict(one.key.constants) for one in of_group]
+        constants = [dict(variant.key.constants) for variant in of_group]
         telling = [
             name for name in values if all(repr(constant.get(name, ...)) in values[name] for constant in constants)
         ]
@@ -149,7 +149,7 @@ def _group(kernel: KernelName, variants: dict[int, RankedVariant], ranks: Sequen
             kernel=kernel,
             ranks=tuple(rank for number, rank in enumerate(ranks) if mask >> number & 1),
             variants=len(of_group),
-            loaded=any(one.loaded for one in of_group),
+            loaded=any(variant.loaded for variant in of_group),
             values=tuple((name, tuple(values[name].values())) for name in telling),
         )
 
@@ -158,7 +158,7 @@ def _rank_steps(ranked: Iterable[tuple[int, Recording]]) -> Iterable[RankedStep]
     durations: defaultdict[int, dict[int, int]] = defaultdict(dict)
     busy: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for rank, recording in ranked:
-        intervals = sorted((one for event in recording.events for _, one in read_intervals(event)), key=itemgetter(1))
+        intervals = sorted((span for event in recording.events for _, span in read_intervals(event)), key=itemgetter(1))
         for event in recording.events:
             # Of steps that one line stands for none is known by itself.
             if isinstance(event, StepEvent) and event.kind == "step" and event.number is not None and event.count == 1:
@@ -209,7 +209,7 @@ def _alone(ranked: Iterable[tuple[int, Recording]], ranks: int) -> Iterator[tupl
     """Yield each rank with the time, in microseconds, in which it compiled while some other rank did not."""
     busy: defaultdict[int, list[Interval]] = defaultdict(list)
     for rank, recording in ranked:
-        busy[rank] += [one for event in recording.events for _, one in read_intervals(event)]
+        busy[rank] += [span for event in recording.events for _, span in read_intervals(event)]
     # A dry run compiles in no time: an interval without length would end before it begins in the order of `bounds`.
     pairs = [(rank, (begin, end)) for rank, of_rank in busy.items() for begin, end in union(of_rank) if begin < end]
     bounds = [(begin, True, rank) for rank, (begin, _) in pairs] + [(end, False, rank) for rank, (_, end) in pairs]

@@ -89,8 +89,8 @@ def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str
         return None if change is None else change.format(names=quote_names(names) if names else "them")
     unread = [name for name in names if uses.get(name) == "unread"]
     counts = [name for name in names if name not in unread and not is_stride(name)]
-    told = [f"remove {quote_names(unread)}: the kernel never reads {refer_to(unread)}"] if unread else []
-    return "; ".join([*told, *([str(change).format(names=quote_names(counts))] if counts else [])]) or None
+    advice = [f"remove {quote_names(unread)}: the kernel never reads {refer_to(unread)}"] if unread else []
+    return "; ".join([*advice, *([str(change).format(names=quote_names(counts))] if counts else [])]) or None
 
 
 def is_stride(name: str) -> bool:
@@ -102,11 +102,11 @@ def vary_less(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
     """Describe what to do about constexprs that vary, depending on their use in the kernel."""
     needed = [name for name in constexprs if uses[name] == "compile_time"]
     plain = [name for name in constexprs if name not in needed]
-    told = [pass_plain(plain, uses)] if plain else []
+    advice = [pass_plain(plain, uses)] if plain else []
     if needed:
         them = refer_to(needed)
-        told.append(f"launch with fewer values of {quote_names(needed)}: the kernel needs {them} while it compiles")
-    return "; ".join(told)
+        advice.append(f"launch with fewer values of {quote_names(needed)}: the kernel needs {them} while it compiles")
+    return "; ".join(advice)
 
 
 def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:

@@ -62,9 +62,9 @@ def account_steps(processes: Sequence[Recording]) -> StepsAccount | None:
         if not any(event.compiles_ns for event in events):
             continue
         by_time: dict[int, list[Event]] = {}
-        for one in process.events:
-            if isinstance(one, CompileEvent | AutotuneEvent):
-                by_time.setdefault(one.at_ns, []).append(one)
+        for timed in process.events:
+            if isinstance(timed, CompileEvent | AutotuneEvent):
+                by_time.setdefault(timed.at_ns, []).append(timed)
         causes = {cause.event.at_ns: cause for cause in explain_all(process.events, process.before)}
         for event in events:
             if event.compiles_ns:
@@ -84,15 +84,17 @@ def _merge(found: Sequence[tuple[StepEvent, dict[int, list[Event]], dict[int, Re
     slowest_us = 0
     for event, by_time, _ in found:
         took_us = 0
-        for one in (one for at_ns in dict.fromkeys(event.compiles_ns) for one in by_time.get(at_ns, ())):
-            if isinstance(one, CompileEvent):
-                (variants if one.tier == COMPILED else loaded).add((one.kernel, repr(one.key), one.source, one.made))
-                took_us += one.duration_us
-            elif isinstance(one, AutotuneEvent):
-                tuned.add((one.kernel, repr(one.key)))
+        for timed in (timed for at_ns in dict.fromkeys(event.compiles_ns) for timed in by_time.get(at_ns, ())):
+            if isinstance(timed, CompileEvent):
+                (variants if timed.tier == COMPILED else loaded).add(
+                    (timed.kernel, repr(timed.key), timed.source, timed.made)
+                )
+                took_us += timed.duration_us
+            elif isinstance(timed, AutotuneEvent):
+                tuned.add((timed.kernel, repr(timed.key)))
         slowest_us = max(slowest_us, took_us)
-    most, _, causes = max(found, key=lambda one: len(one[0].compiles_ns))
-    told = [causes.get(at_ns) for at_ns in dict.fromkeys(most.compiles_ns)]
+    most, _, causes = max(found, key=lambda seen: len(seen[0].compiles_ns))
+    recompiles = [causes.get(at_ns) for at_ns in dict.fromkeys(most.compiles_ns)]
     return CompilingStep(
         kind=most.kind,
         number=most.number,
@@ -103,5 +105,5 @@ def _merge(found: Sequence[tuple[StepEvent, dict[int, list[Event]], dict[int, Re
         compile_us=slowest_us,
         duration_us=max(event.at_ns - event.started_at_ns for event, _, _ in found) // 1000,
         processes=len(found),
-        causes=tuple(cause for cause in told if cause is not None),
+        causes=tuple(cause for cause in recompiles if cause is not None),
     )

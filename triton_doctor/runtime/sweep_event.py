@@ -42,7 +42,7 @@ class SweepEvent:
         """Return whether, by the formula, each call can have a new value."""
         return bool(self.formula) and self.growth == "unbounded" and not self.per_model
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """Describe the event: `7 values over 12 shapes, follows batch`."""
         how = self.formula or " and ".join(self.follows) or "no dimension alone"
         return f"{self.values:,} values over {self.points:,} {'shape' if self.points == 1 else 'shapes'}, follows {how}"

@@ -107,7 +107,7 @@ def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], flo
         going = active[number]
         if going:
             first = min(going)[0]
-            sharing = [one for one in going if one[0] is first]
+            sharing = [share for share in going if share[0] is first]
             for _, sharer in sharing:
                 shares[sharer, first] += (clock - credited[number]) / len(sharing)
         credited[number] = clock

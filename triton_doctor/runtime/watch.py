@@ -108,8 +108,8 @@ class Session:
             return
         try:
             with self._lock:
-                for one in kept:
-                    self._write(MemoryEvent.of(one))
+                for earlier in kept:
+                    self._write(MemoryEvent.of(earlier))
                 self._write(event)
                 if self._before is not None and time.monotonic() >= self._checkpoint_at:
                     self._checkpoint_at = time.monotonic() + CHECKPOINT_S

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.keys import KeyChange
 
 
-def tell(recompile: Recompile) -> str:
+def describe_recompile(recompile: Recompile) -> str:
     """Describe the changes that caused a compile in one line, the deciding change first."""
     if recompile.nearest is None:
         return "the first of its kernel in this process"
@@ -21,12 +21,12 @@ def tell(recompile: Recompile) -> str:
         return f"thread {recompile.nearest.thread} was compiling the same key: Triton has no lock there"
     if not recompile.changes:
         return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
-    seen = {one.name: one for one in recompile.seen}
+    seen = {values.name: values for values in recompile.seen}
     ordered = sorted(recompile.changes, key=lambda change: change.code != recompile.code)
-    return "; ".join(tell_change(change, seen.get(change.name)) for change in ordered)
+    return "; ".join(describe_change(change, seen.get(change.name)) for change in ordered)
 
 
-def tell_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
+def describe_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
     """Describe one change: value now and before, and the effect. `seen` are the earlier values."""
     match change.part:
         case "integer" if change.after is None:

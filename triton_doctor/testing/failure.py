@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.causes import FIRST, explain_all
 from triton_doctor.runtime.event import CompileEvent
 from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, way_out
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
     told = sorted((group for group in groups.values() if group[0].code != FIRST), key=len, reverse=True)
     for group in told[:SHOWN]:
         last = group[-1]
-        yield f"  {last.code} {times(len(group))}, last: {tell(last)}"
+        yield f"  {last.code} {times(len(group))}, last: {describe_recompile(last)}"
         yield f"    launched at {_sites((cause.event.launch_site for cause in group), root)}"
     if len(told) > SHOWN:
         yield f"  and {len(told) - SHOWN} other causes"

@@ -13,7 +13,7 @@ from triton_doctor.runtime.live.folder import namespace
 from triton_doctor.runtime.live.samples import find_waits
 from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_wait, read_stacks
 from triton_doctor.runtime.live.states import ProcessState
-from triton_doctor.runtime.live.wording import tell_state
+from triton_doctor.runtime.live.wording import describe_state
 
 AT_MOST_S = 60
 LIMIT = "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"
@@ -71,7 +71,7 @@ def test_rank_behind_a_collective_of_nccl_waits_for_its_gpu():
     ],
 )
 def test_waiting_rank_is_near_a_limit_from_three_quarters_of_it(limit, after_s, words):
-    assert tell_state(replace(WAITING, heartbeat_s=limit), after_s * 10**9 + 1) == words
+    assert describe_state(replace(WAITING, heartbeat_s=limit), after_s * 10**9 + 1) == words
 
 
 def test_idle_rank_is_seen_waiting_in_all_reduce_until_the_other_arrives(runner, tmp_path):

@@ -28,7 +28,7 @@ from triton_doctor.runtime.live.states import (
     sort_states,
     write_node,
 )
-from triton_doctor.runtime.live.wording import tell_long, tell_state
+from triton_doctor.runtime.live.wording import describe_long, describe_state
 
 KERNELS = REPOSITORY / "tests" / "runtime" / "launch"
 PROGRAM = f"import sys\nsys.path.append({str(KERNELS)!r})\nfrom kernels import launch\n"
@@ -114,7 +114,9 @@ def test_all_ranks_are_shown_with_what_they_compile_and_wait_for(start, slow_too
     os.kill(stopped.pid, signal.SIGSTOP)
     health = wait_for(ranks, lambda states: any(state.health == "stopped" for state in states))
     assert health[0].rank == stopped.rank
-    assert tell_state(health[0], time.time_ns()).startswith("stopped (SIGSTOP, or a debugger): compiling `scale` for")
+    assert describe_state(health[0], time.time_ns()).startswith(
+        "stopped (SIGSTOP, or a debugger): compiling `scale` for"
+    )
     python = runner()
     top = json.loads(python("-m", "triton_doctor", "top", str(run.pid), "--output-format", "json").stdout)
     shown = {process["rank"]: process for process in top["processes"] if process["rank"] is not None}
@@ -127,7 +129,7 @@ def test_all_ranks_are_shown_with_what_they_compile_and_wait_for(start, slow_too
     gone = wait_for(
         lambda: [state for state in read_all() if state.pid == killed.pid], lambda states: states[0].health == "gone"
     )
-    assert "gone without an end, killed?" in tell_state(gone[0], time.time_ns())
+    assert "gone without an end, killed?" in describe_state(gone[0], time.time_ns())
     os.kill(stopped.pid, signal.SIGCONT)
     (tmp_path / "release").touch()
     run.wait(AT_MOST_S)
@@ -151,14 +153,14 @@ CudaLauncher(compiled.src, compiled.metadata)
 
     (found,) = wait_for(lambda: gather_states(pids={run.pid}), is_building)
     assert found.tool.name == "gcc"
-    text = tell_state(found, time.time_ns() + 60_000_000_000)
+    text = describe_state(found, time.time_ns() + 60_000_000_000)
     assert text.startswith("building a launcher for `scale` for 60 s")
     assert f"in gcc (pid {found.tool.pid}" in text
     os.kill(found.tool.pid, signal.SIGSTOP)
     stopped = wait_for(
         lambda: gather_states(pids={run.pid}), lambda states: is_building(states) and states[0].tool.state == "T"
     )
-    assert f"hangs in gcc (pid {found.tool.pid}, stopped)" in tell_state(stopped[0], time.time_ns())
+    assert f"hangs in gcc (pid {found.tool.pid}, stopped)" in describe_state(stopped[0], time.time_ns())
 
 
 def test_compile_is_readable_before_its_first_tool_runs_and_cached_launches_write_little(runner, tmp_path):
@@ -254,7 +256,7 @@ def test_what_takes_long_is_told_again_after_each_doubling():
     for second in range(45):
         doing = (Activity(what="compiling", kernel="rope", since_ns=0, variant=1, stage="cubin"),)
         state = ProcessState(pid=7, host="a", at_ns=1, rank=2, activities=doing)
-        lines += tell_long([state], second * 1_000_000_000, told)
+        lines += describe_long([state], second * 1_000_000_000, told)
 
     assert lines[0] == "rank 2: process 7 compiling `rope` for 5.0 s, variant 1: stage cubin"
     assert [re.search(r"for (\d+)", line)[1] for line in lines] == ["5", "10", "20", "40"]

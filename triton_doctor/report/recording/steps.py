@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.recording.wording import seconds
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,8 @@ def steps_object(account: StepsAccount | None) -> dict[str, Any] | None:
             "duration_ms": one.duration_us / 1000,
             "processes": one.processes,
             "causes": [
-                {"code": cause.code, "kernel": cause.event.kernel.name, "message": tell(cause)} for cause in one.causes
+                {"code": cause.code, "kernel": cause.event.kernel.name, "message": describe_recompile(cause)}
+                for cause in one.causes
             ],
         }
         for one in account.compiling
@@ -92,4 +93,4 @@ def _noun(verb: str, count: int) -> str:
 
 
 def _describe_cause(cause: Recompile) -> str:
-    return f"`{cause.event.kernel.name}`: {tell(cause)}"
+    return f"`{cause.event.kernel.name}`: {describe_recompile(cause)}"

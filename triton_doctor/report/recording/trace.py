@@ -27,7 +27,7 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 from triton_doctor.runtime.program_event import GraphEvent, MarkEvent, StepEvent
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 from triton_doctor.terminal import escape_line
 from triton_doctor.version import __version__
 
@@ -234,4 +234,4 @@ def _place(kernel: KernelName, site: LaunchSite | None) -> Fields:
 
 
 def _describe_cause(cause: Recompile) -> str:
-    return f"{cause.code} {rule_name(cause.code)}: {tell(cause)}"
+    return f"{cause.code} {rule_name(cause.code)}: {describe_recompile(cause)}"

@@ -186,7 +186,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         values = (leaf for leaf in pytree.tree_leaves(computed) if isinstance(leaf, torch.Tensor))
         for tensor, value in zip(results, values, strict=False):
             # What was written in place had its value written in place, too.
-            if isinstance(tensor, FakeTensor) and not any(tensor is one for one in tensors):
+            if isinstance(tensor, FakeTensor) and not any(tensor is argument for argument in tensors):
                 keep_value(tensor, value)
 
     def _answer(self, func: Any, short: str, args: Any, kwargs: dict[str, Any], tensors: list[Any], known: bool) -> Any:
@@ -220,11 +220,11 @@ def find_tensors(args: Any, kwargs: dict[str, Any]) -> list[Any]:
     """Return the tensors among the arguments of an operator, including those inside lists and dicts."""
     found: list[Any] = []
     for given in (args, kwargs.values()) if kwargs else (args,):
-        for one in given:
-            if isinstance(one, torch.Tensor):
-                found.append(one)
-            elif isinstance(one, list | tuple | dict):
-                found += [leaf for leaf in pytree.tree_leaves(one) if isinstance(leaf, torch.Tensor)]
+        for argument in given:
+            if isinstance(argument, torch.Tensor):
+                found.append(argument)
+            elif isinstance(argument, list | tuple | dict):
+                found += [leaf for leaf in pytree.tree_leaves(argument) if isinstance(leaf, torch.Tensor)]
     return found
 
 
@@ -253,6 +253,6 @@ def _written(schema: Any, args: Any, kwargs: dict[str, Any]) -> Iterator[tuple[s
     named = ((argument, kwargs[argument.name]) for argument in schema.arguments if argument.name in kwargs)
     for argument, given in itertools.chain(zip(schema.arguments, args, strict=False), named):
         if argument.alias_info is not None and argument.alias_info.is_write:
-            for one in given if isinstance(given, list | tuple) else (given,):
-                if isinstance(one, FakeTensor):
-                    yield argument.name, one
+            for tensor in given if isinstance(given, list | tuple) else (given,):
+                if isinstance(tensor, FakeTensor):
+                    yield argument.name, tensor

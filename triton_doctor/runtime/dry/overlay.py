@@ -450,12 +450,12 @@ def divert_writes(writes: str) -> Iterator[None]:
             from triton_doctor.runtime import hooks
             from triton_doctor.runtime.event import WarningEvent
 
-            for line in tell_files(overlay.folder):
+            for line in describe_files(overlay.folder):
                 hooks.emit(WarningEvent(kind="files", message=line, at_ns=time.time_ns()))
             shutil.rmtree(overlay.folder, ignore_errors=True)
 
 
-def tell_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
+def describe_files(folder: str, ours: tuple[str, ...] = ()) -> Iterator[str]:
     """Describe the redirected changes in `folder`, a line each, except changes in the folders `ours`."""
     kept, written = dict(_marked(folder, KEPT)), [path for path, _ in _marked(folder, OPENED)]
     written = [path for path in written if os.path.isfile(path) or os.path.isdir(path)]

@@ -191,7 +191,7 @@ def patch_triton(patches: Patches, open_caches: list[Caches], questions: Questio
         else:
             parsed = compiler.make_backend(target).parse_options(dict(options or {}))
         kernel = DryKernel(src, target, parsed, open_caches[-1])
-        hooks.tell_dry_compile(src, options=parsed, target=target, guessed=questions.guessed)
+        hooks.report_dry_compile(src, options=parsed, target=target, guessed=questions.guessed)
         return kernel
 
     compile.instead_of = compile_for_real  # type: ignore[attr-defined]
@@ -265,10 +265,10 @@ def find_questions_for_fakes(source: str) -> frozenset[int]:
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     tests = [node.test for node in nodes if isinstance(node, ast.If | ast.IfExp | ast.While)]
-    return frozenset(test.lineno for test in tests for node in ast.walk(test) if _asks_for_fakes(node))
+    return frozenset(test.lineno for test in tests for node in ast.walk(test) if _checks_for_fakes(node))
 
 
-def _asks_for_fakes(node: ast.AST) -> bool:
+def _checks_for_fakes(node: ast.AST) -> bool:
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name in ("FakeTensor", "is_fake", "fake_mode", "detect_fake_mode")

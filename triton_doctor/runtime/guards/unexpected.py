@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import AutotuneEvent
 from triton_doctor.runtime.remedies import way_out
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
@@ -47,8 +47,8 @@ class UnexpectedCompileError(RuntimeError):
 
     def __str__(self) -> str:
         """Return three lines: the event with its place, the cause, and the remedy."""
-        why = tell_cause(self.recompile)
-        lines = [f"{tell_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
+        why = describe_cause(self.recompile)
+        lines = [f"{describe_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
         return "\n".join([*lines, f"  hint: {way_out(self.recompile)}"])
 
 
@@ -72,9 +72,14 @@ class CompilingStepsError(RuntimeError):
         """Return three lines: how many steps, the latest cause, and the remedy."""
         shown = ", ".join(self.compiling[-NAMES_SHOWN:])
         which = shown if len(self.compiling) <= NAMES_SHOWN else f"at last {shown}"
-        said = f"{len(self.compiling)} of the last {self.count} {self.kind}s compiled, at most {self.at_most} allowed"
+        summary = (
+            f"{len(self.compiling)} of the last {self.count} {self.kind}s compiled, at most {self.at_most} allowed"
+        )
         last = self.last
-        lines = [f"{said}: {which}", f"  {tell_event(last.event)}{at(last.event.launch_site)}, {tell_cause(last)}"]
+        lines = [
+            f"{summary}: {which}",
+            f"  {describe_event(last.event)}{at(last.event.launch_site)}, {describe_cause(last)}",
+        ]
         return "\n".join([*lines, f"  hint: {way_out(last)}"])
 
 
@@ -84,7 +89,7 @@ def place_of(event: CompileEvent | AutotuneEvent) -> tuple[str, int]:
     return site.path, site.line
 
 
-def tell_event(event: CompileEvent | AutotuneEvent) -> str:
+def describe_event(event: CompileEvent | AutotuneEvent) -> str:
     """Describe the event: the kernel, what happened, and how long it took."""
     name = f"`{event.kernel.name}`"
     if isinstance(event, AutotuneEvent) and event.cached:
@@ -96,16 +101,16 @@ def tell_event(event: CompileEvent | AutotuneEvent) -> str:
     return f"{name} {happened}" + ("" if event.dry else f" in {milliseconds(event.duration_us)}")
 
 
-def tell_cause(recompile: Recompile) -> str:
+def describe_cause(recompile: Recompile) -> str:
     """Describe the cause with its code."""
     event = recompile.event
     if recompile.nearest is not None:
-        return f"{recompile.code}: {tell(recompile)}"
+        return f"{recompile.code}: {describe_recompile(recompile)}"
     if isinstance(event, AutotuneEvent):
         # The rounds of before the guard are in an Autotuner, which no event leads to.
         key = ", ".join(f"`{name}` is {value!r}" for name, value in event.key)
         return f"TRD714: the first round seen here, for a key not tuned before: {key}"
-    return f"{recompile.code}: {tell(recompile)}"
+    return f"{recompile.code}: {describe_recompile(recompile)}"
 
 
 def at(site: LaunchSite | None) -> str:

@@ -169,7 +169,7 @@ def emit(event: Event) -> None:
         _attached.observer.emit(event)
 
 
-def tell_dry_compile(src: Any, *, options: Any, target: Any, guessed: bool) -> None:
+def report_dry_compile(src: Any, *, options: Any, target: Any, guessed: bool) -> None:
     """Emit the event of the variant `src` of a dry run, for the launch on this thread's stack."""
     if _attached.observer is not None:
         dry = {"options": options, "target": target}

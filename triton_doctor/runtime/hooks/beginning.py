@@ -56,7 +56,7 @@ def watch_beginning(observer: Observer) -> Slot:
         begun = observer.begun
         begun.end()
         if observer.activities.are_watched:
-            _tell_beginning(observer, self)
+            _report_beginning(observer, self)
         if not paid.is_set():
             started_ns = time.perf_counter_ns()
             try:
@@ -78,7 +78,7 @@ def watch_beginning(observer: Observer) -> Slot:
     return slot
 
 
-def _tell_beginning(observer: Observer, src: Any) -> None:
+def _report_beginning(observer: Observer, src: Any) -> None:
     try:
         kernel = observer.name_of(getattr(src, "fn", src))
         observer.activities.begin(COMPILING, kernel, kernel.name, site=launch_site())

@@ -36,34 +36,34 @@ def watch_listener(observer: Observer) -> KnobSlot:
     slot = KnobSlot(lambda: knobs.compilation, "listener", reader=compiler)
 
     def combine(theirs: Any) -> Callable[..., Any]:
-        def listener(**told: Any) -> Any:
+        def listener(**fields: Any) -> Any:
             try:
-                hear(told)
+                hear(fields)
             finally:
                 # As triton asks it (triton 3.9 compiler.py:228, 267).
-                result = theirs(**told) if theirs else None
+                result = theirs(**fields) if theirs else None
             return result
 
         return listener
 
-    def hear(told: dict[str, Any]) -> None:
+    def hear(fields: dict[str, Any]) -> None:
         try:
             # Its clock runs from the beginning of `compile`, so from before what is timed apart.
-            src, compiled, stages_us = told["src"], not told["cache_hit"], _stages(told, observer.begun.apart_us)
+            src, compiled, stages_us = fields["src"], not fields["cache_hit"], _stages(fields, observer.begun.apart_us)
         except Exception:
             observer.fault("listening to a compile")
         else:
-            sizes = _sizes(told["metadata_group"]) if sum(us for _, us in stages_us) >= LONG_US else ()
+            sizes = _sizes(fields["metadata_group"]) if sum(us for _, us in stages_us) >= LONG_US else ()
             observer.built(src, compiled=compiled, stages_us=stages_us, sizes=sizes)
 
     slot.fill(combine)
     return slot
 
 
-def _stages(told: dict[str, Any], apart_us: int) -> list[tuple[str, int]]:
-    times = told["times"]
+def _stages(fields: dict[str, Any], apart_us: int) -> list[tuple[str, int]]:
+    times = fields["times"]
     first_us = max(0, times.ir_initialization - apart_us)
-    if told["cache_hit"]:
+    if fields["cache_hit"]:
         return [("load", first_us)]
     return [("ir", first_us), *times.lowering_stages, ("store", times.store_results)]
 

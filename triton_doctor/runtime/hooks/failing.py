@@ -53,7 +53,7 @@ def refused_launch(event: CompileEvent, error: BaseException) -> FailureEvent:
     )
 
 
-def tell_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:
+def report_failure(observer: Observer, src: Any, stage: str, error: Exception, *, took_ns: int | None = None) -> None:
     """Emit the event of a compile of `src` that failed at `stage`. `took_ns` None means: since the compile began."""
     try:
         begun = observer.begun
@@ -90,7 +90,7 @@ def _watch_ir(source: Any, observer: Observer) -> Slot:
         try:
             return before(self, *args, **options)
         except Exception as error:
-            tell_failure(observer, self, "ir", error)
+            report_failure(observer, self, "ir", error)
             raise
 
     slot.fill(make_ir)
@@ -107,23 +107,23 @@ def _watch_cache(compiler: Any, observer: Observer) -> Slot:
         src = sys._getframe(1).f_locals.get("src")
         if src is None:  # somebody else asks, or stands between
             return before(*args, **options)
-        manager = _telling(before, src, observer)(*args, **options)
+        manager = _reporting(before, src, observer)(*args, **options)
         for name in ("get_group", "put", "put_group"):
             with contextlib.suppress(AttributeError):  # a manager of somebody else's may have no room for it
-                setattr(manager, name, _telling(getattr(manager, name), src, observer))
+                setattr(manager, name, _reporting(getattr(manager, name), src, observer))
         return manager
 
     slot.fill(get_cache_manager)
     return slot
 
 
-def _telling(call: Callable[..., Any], src: Any, observer: Observer) -> Callable[..., Any]:
+def _reporting(call: Callable[..., Any], src: Any, observer: Observer) -> Callable[..., Any]:
     @functools.wraps(call)
     def run(*args: Any, **options: Any) -> Any:
         try:
             return call(*args, **options)
         except Exception as error:
-            tell_failure(observer, src, "cache", error)
+            report_failure(observer, src, "cache", error)
             raise
 
     return run
@@ -149,7 +149,7 @@ def _watched(name: str, stage: Callable[..., Any], observer: Observer) -> Callab
         try:
             return stage(module, metadata)
         except Exception as error:
-            tell_failure(observer, observer.begun.source, name, error)
+            report_failure(observer, observer.begun.source, name, error)
             raise
 
     return run

@@ -28,13 +28,13 @@ class GraphReader:
         self._since_us = time.time_ns() // 1000
         self._read: set[tuple[str, int]] = set()
         self._timed = {name: len(times) for name, times in _timings().items()}
-        self._captures_told = False
+        self._captures_reported = False
 
     def read(self) -> Iterator[GraphEvent | ChoicesEvent | WarningEvent]:
         """Yield the events since the last call; none if torch is not imported. Never raises."""
         try:
-            if not self._captures_told and captured_graphs():
-                self._captures_told = True
+            if not self._captures_reported and captured_graphs():
+                self._captures_reported = True
                 yield WarningEvent(kind="replays", message=REPLAYS, at_ns=time.time_ns())
             yield from list(self._graphs())
             yield from list(self._choices())

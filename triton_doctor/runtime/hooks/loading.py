@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import ModuleEvent, UnloadEvent
-from triton_doctor.runtime.hooks.failing import tell_failure
+from triton_doctor.runtime.hooks.failing import report_failure
 from triton_doctor.runtime.hooks.frames import launch_site
 from triton_doctor.runtime.hooks.slots import Slot
 from triton_doctor.runtime.hooks.surroundings import is_capturing, rank
@@ -60,7 +60,7 @@ def _watch_launcher(launcher: Any, built: Built, observer: Observer) -> Slot:
     @functools.wraps(before)
     def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807
         started_ns = time.perf_counter_ns()
-        _tell_beginning(observer, BUILDING, args[0] if args else options.get("src"))
+        _report_beginning(observer, BUILDING, args[0] if args else options.get("src"))
         try:
             before(self, *args, **options)
         finally:
@@ -81,15 +81,15 @@ def _watch_handles(kernel: Any, built: Built, observer: Observer) -> Slot:
     def load(self: Any) -> Any:
         built.took_ns = 0
         started_ns = time.perf_counter_ns()
-        _tell_beginning(observer, LOADING, self.src)
+        _report_beginning(observer, LOADING, self.src)
         try:
             result = before(self)
         except Exception as error:
-            tell_failure(observer, self.src, "module", error, took_ns=time.perf_counter_ns() - started_ns)
+            report_failure(observer, self.src, "module", error, took_ns=time.perf_counter_ns() - started_ns)
             raise
         finally:
             observer.activities.end(LOADING)
-        _tell_loaded(observer, self.src, built.took_ns, time.perf_counter_ns() - started_ns)
+        _report_loaded(observer, self.src, built.took_ns, time.perf_counter_ns() - started_ns)
         return result
 
     def _init_handles(self: Any) -> Any:
@@ -116,7 +116,7 @@ def _watch_unloading(kernel: Any, observer: Observer) -> Slot:
     def __del__(self: Any) -> None:  # noqa: N807
         try:
             if self.module is not None and is_capturing():
-                _tell_unloaded(observer, self.src)
+                _report_unloaded(observer, self.src)
         except Exception:  # a kernel that was never whole, or an interpreter that ends
             pass
         before(self)
@@ -129,7 +129,7 @@ def _file_of(kernel: type) -> str | None:
     return getattr(sys.modules.get(kernel.__module__), "__file__", None)
 
 
-def _tell_beginning(observer: Observer, what: str, src: Any) -> None:
+def _report_beginning(observer: Observer, what: str, src: Any) -> None:
     if observer.activities.are_watched:
         try:
             kernel = observer.name_of(getattr(src, "fn", src))
@@ -138,7 +138,7 @@ def _tell_beginning(observer: Observer, what: str, src: Any) -> None:
             observer.fault("telling that a kernel is loaded")
 
 
-def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -> None:
+def _report_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -> None:
     try:
         event = ModuleEvent(
             kernel=observer.name_of(getattr(src, "fn", src)),
@@ -154,7 +154,7 @@ def _tell_loaded(observer: Observer, src: Any, launcher_ns: int, took_ns: int) -
         observer.emit(event)
 
 
-def _tell_unloaded(observer: Observer, src: Any) -> None:
+def _report_unloaded(observer: Observer, src: Any) -> None:
     kernel = observer.name_of(getattr(src, "fn", src))
     thread = threading.get_native_id()
     observer.emit(UnloadEvent(kernel=kernel, thread=thread, rank=rank(), at_ns=time.time_ns()))

@@ -58,7 +58,7 @@ def describe_error(error: BaseException) -> str:
         lines = [line.strip() for line in str(error).splitlines()]
     except Exception:  # somebody else's __str__
         lines = []
-    said = [line for line in lines if line and not set(line) <= set("^~ ")] or [""]
+    messages = [line for line in lines if line and not set(line) <= set("^~ ")] or [""]
     # A CompilationError quotes the source first, and says at its end what is wrong (triton 3.9 errors.py:20).
-    text = f"{type(error).__name__}: {said[-1 if said[0].startswith('at ') else 0]}".removesuffix(": ")
+    text = f"{type(error).__name__}: {messages[-1 if messages[0].startswith('at ') else 0]}".removesuffix(": ")
     return text[:LONGEST_ERROR]

@@ -46,29 +46,29 @@ def _watch_listener(rounds: Rounds, observer: Observer) -> KnobSlot:
     slot = KnobSlot(lambda: knobs.autotuning, "listener", reader=autotuner)
 
     def combine(theirs: Any) -> Callable[..., Any]:
-        def listener(**told: Any) -> Any:
+        def listener(**fields: Any) -> Any:
             # Only the Autotuner knows the names of what is in the key (triton 3.9 autotuner.py:268).
             tuner = sys._getframe(1).f_locals.get("self")
             try:
-                hear(told, tuner)
+                hear(fields, tuner)
             finally:
-                result = None if theirs is None else theirs(**told)
+                result = None if theirs is None else theirs(**fields)
             return result
 
         return listener
 
-    def hear(told: dict[str, Any], tuner: Any) -> None:
+    def hear(fields: dict[str, Any], tuner: Any) -> None:
         try:
             now = rounds.open.pop(id(tuner), None)
             observer.activities.end(TUNING)
             read = {
-                "fn": told["fn"],
-                "key": told["key"],
+                "fn": fields["fn"],
+                "key": fields["key"],
                 "names": _names(tuner),
-                "best": told["best_config"],
-                "timings": told["configs_timings"],
-                "duration_s": told["duration"],
-                "cached": bool(told["cache_hit"]),
+                "best": fields["best_config"],
+                "timings": fields["configs_timings"],
+                "duration_s": fields["duration"],
+                "cached": bool(fields["cache_hit"]),
                 "launched_before": None if now is None else now.launched,
                 "kept": _kept(tuner),
             }
@@ -144,7 +144,7 @@ def _watch_trials(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
                 del rounds.open[id(self)]
                 observer.activities.end(TUNING)
                 duration_s = (time.perf_counter_ns() - now.started_ns) / 1e9
-                _tell(observer, self, now.timings, duration_s, now.launched)
+                _report(observer, self, now.timings, duration_s, now.launched)
         return timing
 
     slot.fill(_bench)
@@ -174,14 +174,14 @@ def _watch_disk(autotuner: Any, rounds: Rounds, observer: Observer) -> Slot:
         if found:
             now = rounds.open.pop(id(self), None)
             observer.activities.end(TUNING)
-            _tell(observer, self, self.configs_timings, None, None if now is None else now.launched)
+            _report(observer, self, self.configs_timings, None, None if now is None else now.launched)
         return found
 
     slot.fill(check_disk_cache)
     return slot
 
 
-def _tell(
+def _report(
     observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None, launched: int | None
 ) -> None:
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.runtime.event import COMPILED, HIDING
 from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.recording import Recording
 
 
-def tell_excess(
+def describe_excess(
     processes: Sequence[Recording],
     *,
     budgets: Iterable[tuple[str, int]],
@@ -31,10 +31,10 @@ def tell_excess(
     limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
     warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
     for process in processes:
-        yield from _tell(process.events, limits, process, "")
+        yield from _describe(process.events, limits, process, "")
         if warm_at_ns is not None:
             late = [event for event in process.events if event.at_ns > warm_at_ns]
-            yield from _tell(late, warm, process, " after the warm-up")
+            yield from _describe(late, warm, process, " after the warm-up")
 
 
 def find_first_launch(processes: Iterable[Recording]) -> int | None:
@@ -49,26 +49,26 @@ def find_mark(processes: Iterable[Recording]) -> int | None:
     return min((event.at_ns for event in marks if event.name == WARMED_UP), default=None)
 
 
-def _tell(counted: Sequence[Event], limits: Sequence[Limit], process: Recording, when: str) -> Iterator[str]:
+def _describe(counted: Sequence[Event], limits: Sequence[Limit], process: Recording, when: str) -> Iterator[str]:
     causes = {id(cause.event): cause for cause in process.causes}
     for excess in find_excess(counted, limits):
         last = excess.events[-1]
         rank = "" if last.rank is None else f" on rank {last.rank}"
         yield (
             f"`{excess.kernel.name}` {count_tiers(excess.events)}{when}{rank}, {excess.limit.at_most} allowed; "
-            f"the last time: {tell(causes[id(last)])}"
+            f"the last time: {describe_recompile(causes[id(last)])}"
         )
 
 
 def count_tiers(events: Sequence[CompileEvent]) -> str:
     """Format the counts by tier: `compiled 6 times and was loaded from disk 6 times`."""
     compiled = sum(1 for event in events if event.tier == COMPILED)
-    told = [
+    counts = [
         f"{what} {count:,} {'time' if count == 1 else 'times'}"
         for count, what in ((compiled, "compiled"), (len(events) - compiled, "was loaded from disk"))
         if count
     ]
-    return " and ".join(told)
+    return " and ".join(counts)
 
 
 def find_unchecked(processes: Iterable[Recording]) -> list[str]:

@@ -42,7 +42,7 @@ def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
     return None
 
 
-def tell_unfollowed(command: Sequence[str], reason: str) -> str:
+def describe_unfollowed(command: Sequence[str], reason: str) -> str:
     """Describe, in one line, a process that cannot be recorded."""
     words = " ".join(" ".join(command).split())
     shown = words if len(words) <= 80 else words[:77] + "..."

@@ -10,7 +10,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.causes import History
 from triton_doctor.runtime.decoding import decode_line
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, MemoryEvent
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ class Follower:
         self._read: defaultdict[str, int] = defaultdict(int)
         self._histories: defaultdict[tuple[object, ...], History] = defaultdict(History)
 
-    def tell_new(self, paths: Iterable[str]) -> Iterator[str]:
+    def describe_new(self, paths: Iterable[str]) -> Iterator[str]:
         """Yield a line for each compile and each autotuning appended to `paths` since the last call."""
         for path in paths:
             for line in self._new_lines(path):
@@ -37,7 +37,7 @@ class Follower:
                     self._histories[path, CompileEvent, event.kernel].remember(event.as_compile())
                 if isinstance(event, CompileEvent | AutotuneEvent):
                     history = self._histories[path, type(event), event.kernel]
-                    yield tell_event(history.explain(event))
+                    yield describe_event(history.explain(event))
                     history.remember(event)
 
     def _new_lines(self, path: str) -> list[str]:
@@ -52,7 +52,7 @@ class Follower:
         return whole.decode(errors="replace").splitlines()
 
 
-def tell_event(recompile: Recompile) -> str:
+def describe_event(recompile: Recompile) -> str:
     """Describe a compile or autotuning: `rank 0: compiled scale in 39 ms at train.py:12: ...`."""
     event = recompile.event
     rank = "" if event.rank is None else f"rank {event.rank}: "
@@ -65,4 +65,4 @@ def tell_event(recompile: Recompile) -> str:
         verb = "compiled" if event.tier == COMPILED else "loaded from disk"
         took = "" if event.dry else f" in {event.duration_us / 1000:,.1f} ms"
         done = f"{verb} `{event.kernel.name}`{took}"
-    return f"{rank}{done}{site}: {tell(recompile)}"
+    return f"{rank}{done}{site}: {describe_recompile(recompile)}"

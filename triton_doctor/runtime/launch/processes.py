@@ -10,7 +10,7 @@ import os
 import time
 
 from triton_doctor.runtime.launch.environment import NOTES
-from triton_doctor.runtime.launch.following import is_python, option_that_keeps_us_out, tell_unfollowed
+from triton_doctor.runtime.launch.following import describe_unfollowed, is_python, option_that_keeps_us_out
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ class ProcessTree:
             return
         if _maps_triton(pid):
             reason = "its environment is not that of the run" if option is None else f"{option} keeps us out"
-            self._unfollowed[pid] = tell_unfollowed(command, f"{reason}, and it imported triton")
+            self._unfollowed[pid] = describe_unfollowed(command, f"{reason}, and it imported triton")
 
     def _is_marked(self, pid: int) -> bool:
         return self._mark in _read(pid, "environ").split(b"\0")

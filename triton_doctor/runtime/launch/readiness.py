@@ -109,8 +109,8 @@ def watch_lines(pattern: str, then: Callable[[int], None]) -> None:
                 # A line may come in pieces.
                 tail = (tail + text)[-4096:] if watched else ""
                 if watched and search(tail) is not None:
-                    for one in watched:
-                        del one.write
+                    for stream in watched:
+                        del stream.write
                     watched.clear()
                     then(time.time_ns())
                 tail = tail.rpartition("\n")[2]
@@ -124,5 +124,5 @@ def watch_lines(pattern: str, then: Callable[[int], None]) -> None:
     for stream in dict.fromkeys((sys.stdout, sys.stderr)):
         try:
             watch(stream)
-        except AttributeError:  # no stream, or one that takes no attribute
+        except AttributeError:  # no stream, or stream that takes no attribute
             continue

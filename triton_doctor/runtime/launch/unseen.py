@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_doctor.runtime.launch.following import option_that_keeps_us_out, tell_unfollowed
+from triton_doctor.runtime.launch.following import describe_unfollowed, option_that_keeps_us_out
 from triton_doctor.runtime.launch.notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
@@ -32,7 +32,7 @@ def gather_unseen(
 def _unfollowed_program(command: Sequence[str]) -> Iterator[str]:
     option = option_that_keeps_us_out(command)
     if option is not None:
-        yield tell_unfollowed(command, f"{option} keeps us out, and whether it imported triton is not known")
+        yield describe_unfollowed(command, f"{option} keeps us out, and whether it imported triton is not known")
 
 
 def _outliving(processes: Sequence[tuple[int, str]], folder: RecordingFolder) -> Iterator[str]:

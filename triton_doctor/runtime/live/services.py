@@ -111,8 +111,8 @@ class LateMetrics:
         except (DoctorError, ValueError, OSError) as error:
             # Not there, counted by somebody else already, or a folder that cannot be written.
             self._is_missing = True
-            said = f"{error.message}: {error.hint}" if isinstance(error, DoctorError) else str(error)
-            sys.stderr.write(f"triton-doctor: no metrics: {said}\n")
+            message = f"{error.message}: {error.hint}" if isinstance(error, DoctorError) else str(error)
+            sys.stderr.write(f"triton-doctor: no metrics: {message}\n")
             return
         waiting, self._waiting = self._waiting, []
         for event, warm in waiting:

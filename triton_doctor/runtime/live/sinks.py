@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
-from triton_doctor.runtime.guards.unexpected import at, tell_cause, tell_event
+from triton_doctor.runtime.guards.unexpected import at, describe_cause, describe_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def log_event() -> Callable[[Event], None]:
         if isinstance(event, CompileEvent | AutotuneEvent):
             recompile = causes.explain(event)
             if log.isEnabledFor(logging.INFO):
-                log.info("%s%s: %s", tell_event(event), at(event.launch_site), tell_cause(recompile))
+                log.info("%s%s: %s", describe_event(event), at(event.launch_site), describe_cause(recompile))
 
     return receive
 

@@ -93,7 +93,7 @@ def read_stacks(pid: int) -> tuple[ThreadStack, ...]:
     if program is None:
         raise DoctorError("`top PID` reads stacks by py-spy, which is not installed", hint=INSTALL)
     command = [program, "dump", "--pid", str(pid), "--json", "--locals", "--nonblocking"]
-    said = ""
+    output = ""
     for _ in range(TRIES):
         try:
             done = subprocess.run(command, capture_output=True, timeout=READ_S, check=False)
@@ -101,20 +101,20 @@ def read_stacks(pid: int) -> tuple[ThreadStack, ...]:
                 return tuple(map(_read_thread, json.loads(done.stdout)))
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise DoctorError(f"the stacks of process {pid} cannot be read: {error}", hint=INSTALL) from error
-        said = done.stderr.decode(errors="replace")
-        if MOVING not in said:
+        output = done.stderr.decode(errors="replace")
+        if MOVING not in output:
             break
         time.sleep(BETWEEN_S)
-    raise _cannot_read(pid, said)
+    raise _cannot_read(pid, output)
 
 
-def _cannot_read(pid: int, said: str) -> DoctorError:
+def _cannot_read(pid: int, output: str) -> DoctorError:
     if not os.path.exists(f"/proc/{pid}"):
         return DoctorError(f"there is no process {pid}", hint="`triton-doctor top` shows those that are watched")
-    if DENIED in said:
+    if DENIED in output:
         hint = "run as the same user or as root; a container needs `--cap-add SYS_PTRACE`"
         return DoctorError(f"the system does not let us read process {pid}", hint=hint)
-    reason = next(iter(said.splitlines()), "py-spy says nothing").removeprefix("Error: ")
+    reason = next(iter(output.splitlines()), "py-spy says nothing").removeprefix("Error: ")
     return DoctorError(f"the stacks of process {pid} cannot be read: {reason}", hint="name a process that runs Python")
 
 
@@ -124,7 +124,7 @@ def _read_thread(thread: dict[str, Any]) -> ThreadStack:
             function=str(frame.get("name", "")),
             path=str(frame.get("filename", "")),
             line=int(frame.get("line") or 0),
-            values={str(one.get("name")): str(one.get("repr")) for one in frame.get("locals") or ()},
+            values={str(local.get("name")): str(local.get("repr")) for local in frame.get("locals") or ()},
         )
         for frame in thread.get("frames", ())
     )

@@ -114,8 +114,8 @@ class Steps:
                 thread=threading.get_native_id(),
                 rank=self._rank(),
             )
-            told = self._due(event)
-        self._tell(told)
+            due = self._due(event)
+        self._emit_all(due)
 
     def end_request(self, begun: OpenRequest) -> None:
         """Emit the event of a finished request."""
@@ -129,14 +129,14 @@ class Steps:
             rank=self._rank(),
         )
         with self._lock:
-            told = self._due(event)
-        self._tell(told)
+            due = self._due(event)
+        self._emit_all(due)
 
     def flush(self) -> None:
         """Emit the steps and requests that were held back to share a line."""
         with self._lock:
-            told, self._quiet = list(self._quiet.values()), {}
-        self._tell(told)
+            due, self._quiet = list(self._quiet.values()), {}
+        self._emit_all(due)
 
     def _due(self, event: StepEvent) -> list[StepEvent]:
         self._lines[event.kind] += 1
@@ -149,7 +149,7 @@ class Steps:
         self._quiet[event.kind] = shared
         return []
 
-    def _tell(self, events: list[StepEvent]) -> None:
+    def _emit_all(self, events: list[StepEvent]) -> None:
         for event in events:
             self._emit(event)
 

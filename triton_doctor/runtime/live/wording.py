@@ -31,9 +31,9 @@ HEALTH = {
 }
 
 
-def tell_state(state: ProcessState, now_ns: int) -> str:
+def describe_state(state: ProcessState, now_ns: int) -> str:
     """Describe the state of a process: ``compiling `rope` for 41 s at serve.py:88, variant 12: stage cubin``."""
-    doing = tell_activities(state, now_ns) or tell_launches(state, now_ns)
+    doing = describe_activities(state, now_ns) or describe_launches(state, now_ns)
     match state.health:
         case "gone":
             ago = seconds((now_ns - state.at_ns) / 1e9)
@@ -44,25 +44,25 @@ def tell_state(state: ProcessState, now_ns: int) -> str:
             return f"{HEALTH[health]}: {doing}"
 
 
-def tell_activities(state: ProcessState, now_ns: int) -> str:
+def describe_activities(state: ProcessState, now_ns: int) -> str:
     """Describe the thread whose activity has lasted longest; empty if no thread is active."""
     if not state.activities:
         return ""
     threads = {activity.thread for activity in state.activities}
     first = state.activities[0].thread
     parts = [
-        tell_activity(activity, elapsed_s(activity, state, now_ns))
+        describe_activity(activity, elapsed_s(activity, state, now_ns))
         for activity in state.activities
         if activity.thread == first
     ]
     if state.tool is not None:
-        parts.append(tell_tool(state.tool))
+        parts.append(describe_tool(state.tool))
     if len(threads) > 1:
         parts.append(f"and {len(threads) - 1} threads more")
     return "; ".join(parts)
 
 
-def tell_activity(activity: Activity, elapsed: float) -> str:
+def describe_activity(activity: Activity, elapsed: float) -> str:
     """Describe an activity that has lasted `elapsed` seconds."""
     where = f" at {shorten_path(activity.path)}:{activity.line}" if activity.path else ""
     doing = f"{activity.what}{' for' if activity.what == BUILDING else ''} `{activity.kernel}`"
@@ -81,7 +81,7 @@ def shorten_path(path: str) -> str:
     return path.removeprefix(here)
 
 
-def tell_tool(tool: ToolProcess) -> str:
+def describe_tool(tool: ToolProcess) -> str:
     """Describe the compiler process that is waited for, and whether it uses CPU time."""
     is_stuck = tool.state in "Tt" or (tool.elapsed_s > STUCK_S and tool.cpu_s < STUCK_SHARE * tool.elapsed_s)
     states = {"T": ", stopped", "t": ", stopped", "D": ", waits for a disk or the network", "Z": ", ended"}
@@ -90,7 +90,7 @@ def tell_tool(tool: ToolProcess) -> str:
     return f"{hangs} {tool.name} (pid {tool.pid}{states.get(tool.state, '')}): {used}"
 
 
-def tell_launches(state: ProcessState, now_ns: int) -> str:
+def describe_launches(state: ProcessState, now_ns: int) -> str:
     """Describe a process that compiles nothing: launching, idle, or waiting."""
     if not state.launched_at_ns:
         return "no launch yet"
@@ -105,19 +105,19 @@ def tell_launches(state: ProcessState, now_ns: int) -> str:
     return f"waiting {state.waits}, {idle}{near}"
 
 
-def tell_long(states: Sequence[ProcessState], now_ns: int, told: dict[object, float]) -> Iterator[str]:
+def describe_long(states: Sequence[ProcessState], now_ns: int, due_s: dict[object, float]) -> Iterator[str]:
     """Yield a line for each process whose activity has lasted LONG_S seconds, and again at each doubling.
-    `told` maps an activity to the duration of its next line and is updated.
+    `due_s` maps an activity to the duration of its next line and is updated.
     """
     for state in states:
         if state.since_ns is None or state.health not in (RUNNING, STOPPED, WAITING):
             continue
         elapsed = (now_ns - state.since_ns) / 1e9
         key = (state.pid, state.since_ns)
-        if elapsed >= told.get(key, LONG_S):
-            told[key] = max(2 * told.get(key, LONG_S), elapsed)
+        if elapsed >= due_s.get(key, LONG_S):
+            due_s[key] = max(2 * due_s.get(key, LONG_S), elapsed)
             rank = "" if state.rank is None else f"rank {state.rank}: "
-            yield f"{rank}process {state.pid} {tell_state(state, now_ns)}"
+            yield f"{rank}process {state.pid} {describe_state(state, now_ns)}"
 
 
 def elapsed_s(activity: Activity, state: ProcessState, now_ns: int) -> float:

@@ -56,14 +56,14 @@ def query_cache(*, lookup_only: bool) -> Iterator[CacheQuery]:
         query.entry = _entry_folder(key, manager)
         get_group = manager.get_group
 
-        def ask(filename: str) -> Any:
+        def look_up(filename: str) -> Any:
             group = get_group(filename)
             query.found = bool(group) and filename in group
             if lookup_only and not query.found:
                 raise MissedError(key)
             return group
 
-        manager.get_group = ask
+        manager.get_group = look_up
         return manager
 
     compiler.get_cache_manager = get_cache_manager

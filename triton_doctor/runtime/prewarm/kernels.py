@@ -86,8 +86,8 @@ class Kernels:
             if isinstance(error, UnreachableError):
                 raise
             what = "its script" if kernel.module == MAIN else f"module {kernel.module}"
-            said = " ".join(str(error).split())[:300]
-            self._reasons[place] = f"{what} cannot be loaded here: {type(error).__name__}: {said}"
+            reason = " ".join(str(error).split())[:300]
+            self._reasons[place] = f"{what} cannot be loaded here: {type(error).__name__}: {reason}"
             raise UnreachableError(self._reasons[place]) from None
 
 

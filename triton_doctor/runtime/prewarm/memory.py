@@ -116,7 +116,7 @@ def _read_tunings(
         if tuning.kernel in variants
     }
     # Not `isinstance`, which asks what stands in for other objects for its class.
-    tuners = [one for one in gc.get_objects() if issubclass(type(one), Autotuner)] if rounds else []
+    tuners = [candidate for candidate in gc.get_objects() if issubclass(type(candidate), Autotuner)] if rounds else []
     read = 0
     for event in rounds.values():
         try:

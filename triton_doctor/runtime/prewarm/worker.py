@@ -93,8 +93,8 @@ def _return_memory() -> None:
 
 def describe_error(error: BaseException) -> str:
     """Format the type and message of `error` on one line."""
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:LONGEST_REASON].rstrip(": ")
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:LONGEST_REASON].rstrip(": ")
 
 
 def _run(task: Task) -> dict[str, Any]:

@@ -25,10 +25,10 @@ def main() -> None:
             out.write(json.dumps({"id": trial["id"], "begun": True}) + "\n")
             out.flush()
             try:
-                told = _try(trial, job["root"])
+                result = _try(trial, job["root"])
             except BaseException as error:  # anything that a library raises while it is imported
-                told = {"why": _short(error)}
-            out.write(json.dumps({"id": trial["id"], **told}) + "\n")
+                result = {"why": _short(error)}
+            out.write(json.dumps({"id": trial["id"], **result}) + "\n")
             out.flush()
 
 
@@ -43,7 +43,7 @@ def _try(trial: dict[str, Any], root: str) -> dict[str, Any]:
     known = set(inner.arg_names) - given_by_triton
     constexprs = frozenset(param.name for param in inner.params if param.is_constexpr)
     first: Exception | None = None
-    described = {name: one for name, one in trial["arguments"].items() if name in known}
+    described = {name: argument for name, argument in trial["arguments"].items() if name in known}
     for arguments in candidates(described, constexprs, _source(inner)):
         try:
             compiled = kernel[(1, 1, 1)](
@@ -53,7 +53,10 @@ def _try(trial: dict[str, Any], root: str) -> dict[str, Any]:
             first = first or error
             continue
         code = compiled.asm.get("ptx") or compiled.asm.get("amdgcn") or ""
-        cases = [{**arguments, **{name: one for name, one in case.items() if name in known}} for case in trial["cases"]]
+        cases = [
+            {**arguments, **{name: argument for name, argument in case.items() if name in known}}
+            for case in trial["cases"]
+        ]
         return {"arguments": arguments, "code": _plain(code), "variants": _count(kernel, cases, trial["options"])}
     return {"why": _short(first) if first else "it has no arguments that could be made up"}
 
@@ -105,7 +108,7 @@ def _count(kernel: Any, cases: list[dict[str, Any]], options: dict[str, Any]) ->
     setattr(hooks, name, note)
     try:
         for case in cases[:_MOST_VARIANTS]:
-            kernel[(1, 1, 1)](**{one: make(described) for one, described in case.items()}, **options)
+            kernel[(1, 1, 1)](**{parameter: make(described) for parameter, described in case.items()}, **options)
     finally:
         setattr(hooks, name, None)
     return len(keys)

@@ -31,47 +31,49 @@ def candidates(
 ) -> Iterator[dict[str, Described]]:
     """Yield `described` with its unknown values guessed, the most likely guess first."""
     roles = read_roles(source, frozenset(described))
-    unknown = any(one["kind"] in ("guess", "size") for name, one in described.items() if name in constexprs)
+    unknown = any(argument["kind"] in ("guess", "size") for name, argument in described.items() if name in constexprs)
     for number, element in product(_GUESSED_NUMBERS if unknown else _GUESSED_NUMBERS[:1], _GUESSED_TYPES):
         yield {
-            name: _guess(name, one, number if name in constexprs else None, element, roles)
-            for name, one in described.items()
+            name: _guess(name, argument, number if name in constexprs else None, element, roles)
+            for name, argument in described.items()
         }
 
 
-def _guess(name: str, one: Described, number: float | None, element: str, roles: Roles) -> Described:
-    if one["kind"] == "tensor" and one.get("dtype") is None:
-        return {**one, "dtype": "i64" if name in roles.holding_places else element}
-    if one["kind"] not in ("guess", "size"):
-        return one
+def _guess(name: str, argument: Described, number: float | None, element: str, roles: Roles) -> Described:
+    if argument["kind"] == "tensor" and argument.get("dtype") is None:
+        return {**argument, "dtype": "i64" if name in roles.holding_places else element}
+    if argument["kind"] not in ("guess", "size"):
+        return argument
     if name in roles.types:
         return {"kind": "type", "name": "float32"}
     if number is not None:
         return {"kind": "value", "value": number}
-    if one["kind"] == "guess" and name in roles.pointers:
+    if argument["kind"] == "guess" and name in roles.pointers:
         return {"kind": "tensor", "dtype": "i64" if name in roles.holding_places else element, "aligned": True}
     return {"kind": "value", "value": 64}
 
 
-def make(one: Described) -> Any:
+def make(argument: Described) -> Any:
     """Create the described argument. Raises ValueError for an unknown description."""
     import torch
     import triton.language as tl
 
-    match one["kind"]:
+    match argument["kind"]:
         case "value":
-            return one["value"]
+            return argument["value"]
         case "type":
-            return getattr(tl, one["name"])
+            return getattr(tl, argument["name"])
         case "exact":
-            return decode_constant(json.loads(one["value"]), _find_no_kernel)
+            return decode_constant(json.loads(argument["value"]), _find_no_kernel)
         case "made":
-            return getattr(importlib.import_module(one["module"]), one["name"])(*one["args"], **one["keywords"])
+            return getattr(importlib.import_module(argument["module"]), argument["name"])(
+                *argument["args"], **argument["keywords"]
+            )
         case "tensor":
-            made = torch.empty(64, dtype=getattr(torch, _TYPES[one["dtype"]]))
-            return made if one["aligned"] else made[1:]
+            made = torch.empty(64, dtype=getattr(torch, _TYPES[argument["dtype"]]))
+            return made if argument["aligned"] else made[1:]
         case _:
-            raise ValueError(one)
+            raise ValueError(argument)
 
 
 def _find_no_kernel(module: str, name: str, path: str) -> Any:

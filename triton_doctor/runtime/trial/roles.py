@@ -55,7 +55,9 @@ def read_roles(source: str, params: frozenset[str]) -> Roles:
                 in_places |= set().union(*(_all_names(argument, made) for argument in node.args))
             given = [*node.args[:1]] if callee == "to" else []
             given += [keyword.value for keyword in node.keywords if keyword.arg in ("dtype", "out_dtype")]
-            types |= {one.id for one in given if isinstance(one, ast.Name) and one.id in params}
+            types |= {
+                expression.id for expression in given if isinstance(expression, ast.Name) and expression.id in params
+            }
     holding = frozenset(pointer for name, pointer in loaded.items() if name in in_places)
     return Roles(frozenset(pointers), holding, frozenset(types))
 
@@ -79,8 +81,8 @@ def _base(place: ast.expr, made: dict[str, list[ast.expr]], params: frozenset[st
             return _base(value, made, params, depth)
         case ast.Call(args=[first, *_]) if _reads(place) or getattr(place.func, "attr", "") == "advance":
             return _base(first, made, params, depth)
-        case ast.IfExp(body=one):
-            return _base(one, made, params, depth)
+        case ast.IfExp(body=body):
+            return _base(body, made, params, depth)
         case _:
             return None
 

@@ -106,12 +106,12 @@ class Attribution:
             for part, value in variant.parts:
                 if (variant.kernel, part, type(value), value) in self._seen:
                     continue
-                told = self.explain(variant.kernel, part) if (variant.kernel, part) in self.moving else None
-                if told is None or told.formula is None:
+                explanation = self.explain(variant.kernel, part) if (variant.kernel, part) in self.moving else None
+                if explanation is None or explanation.formula is None:
                     return False
                 given = dict(variant.integers).get(part.name) if part.kind == INTEGER else value
                 sizes = {dimension.name: size for dimension, size in zip(self._dimensions, point, strict=True)}
-                if told.formula.evaluate(sizes) != given:
+                if explanation.formula.evaluate(sizes) != given:
                     return False
         return True
 
@@ -138,7 +138,7 @@ class Attribution:
                 return Explanation(follows=follows, formula=formula, growth=Growth.BOUNDED, count=None)
             growth, count = self._where_launched(kernel, formula)
             return Explanation(follows=follows, formula=formula, growth=growth, count=count)
-        whole = Samples(dimensions=self._dimensions, values={point: _one(values) for point, values in at.items()})
+        whole = Samples(dimensions=self._dimensions, values={point: _combine(values) for point, values in at.items()})
         follows = find_deciding(whole)
         growth = Growth.BOUNDED if part.kind == INTEGER else judge_growth(whole, follows)
         return Explanation(follows=follows, formula=None, growth=growth, count=None)
@@ -264,6 +264,6 @@ def _shared(every: Sequence[list[Value]]) -> list[Value]:
     return [value for value in several[0] if all(value in values for values in several)] if several else []
 
 
-def _one(values: list[Value]) -> Value:
+def _combine(values: list[Value]) -> Value:
     """Return the only value, or one text that represents all `values`."""
     return values[0] if len(values) == 1 else repr(sorted(values, key=repr))

@@ -49,9 +49,9 @@ class Dimension:
         if span <= SIZES_ALONE:
             return tuple(range(self.first, self.last + 1))
         ends = [self.first, self.first + 1, self.last - 1, self.last]
-        told = [1, 2, 3, 16, 17, 32, 33, 48, 64, 100, 128, 129, 255, 256, 511, 777]
+        distinctive = [1, 2, 3, 16, 17, 32, 33, 48, 64, 100, 128, 129, 255, 256, 511, 777]
         powers = [power + more for power in (1 << bits for bits in range(9, 40)) for more in (0, 1)]
-        inside = [each for each in (*told, *powers) if self.first < each < self.last]
+        inside = [each for each in (*distinctive, *powers) if self.first < each < self.last]
         step = max(1, -(-len(inside) // (SIZES_ALONE + 4)))
         odd = [self.first + span * part // 97 for part in (31, 59, 83)]
         return tuple(sorted({*ends, *inside[::step], *odd}))

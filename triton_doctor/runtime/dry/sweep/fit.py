@@ -92,8 +92,8 @@ def combine_sizes(names: Sequence[str]) -> Iterator[Formula]:
     for count in range(1, min(len(names), MOST_IN_PRODUCT) + 1):
         for chosen in combinations(names, count):
             yield size(chosen[0]) if count == 1 else Formula("product", tuple(size(name) for name in chosen))
-    for one, other in combinations(names, 2):
-        yield Formula("sum", (size(one), size(other)))
+    for first, other in combinations(names, 2):
+        yield Formula("sum", (size(first), size(other)))
 
 
 def _rounded(
@@ -120,8 +120,8 @@ def _rounded(
     for column in rounded:
         if column.formula.operation == "cdiv":
             yield from filter(None, [_column(Formula("next_power_of_2", (column.formula,)), points)])
-    for one, other in combinations([column for column in rounded if column.formula in learned], 2):
-        yield from filter(None, [_column(_product(one.formula, other.formula), points)])
+    for first, other in combinations([column for column in rounded if column.formula in learned], 2):
+        yield from filter(None, [_column(_product(first.formula, other.formula), points)])
 
 
 def _last_step(source: Column, target: tuple[int, ...]) -> Iterator[Formula]:
@@ -244,18 +244,18 @@ def _rarer(plain: Sequence[Column], sources: Sequence[Column], target: tuple[int
             if several is not None:
                 yield several
                 return
-    for one, other in combinations(sources, 2):
-        pairs = list(zip(one.values, other.values, target, strict=True))
+    for first, other in combinations(sources, 2):
+        pairs = list(zip(first.values, other.values, target, strict=True))
         if all(wanted in (left, right) for left, right, wanted in pairs):
             for name, chosen in (("min", min), ("max", max)):
                 if all(chosen(left, right) == wanted for left, right, wanted in pairs):
-                    yield Formula(name, (one.formula, other.formula))
+                    yield Formula(name, (first.formula, other.formula))
 
 
-def _product(one: Formula | int, other: Formula) -> Formula:
+def _product(first: Formula | int, other: Formula) -> Formula:
     factors = [
         factor
-        for each in (one, other)
+        for each in (first, other)
         for factor in (each.operands if isinstance(each, Formula) and each.operation == "product" else (each,))
     ]
     return Formula("product", tuple(factors))

@@ -36,9 +36,9 @@ def load_function(text: str) -> Callable[..., object]:
             ) from error
         raise DoctorError(f"no module: {place!r}", hint=f"{WRITTEN}, as seen from {Path.cwd()}") from error
     except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         raise DoctorError(
-            f"importing {place} raised {type(error).__name__}: {said}", hint="import it in Python to see where"
+            f"importing {place} raised {type(error).__name__}: {reason}", hint="import it in Python to see where"
         ) from error
     found: object = module
     for part in name.split("."):

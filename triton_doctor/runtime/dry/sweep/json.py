@@ -36,13 +36,13 @@ def describe_sweep(sweep: Sweep) -> dict[str, object]:
     }
 
 
-def _dimension(one: Dimension) -> dict[str, object]:
+def _dimension(dimension: Dimension) -> dict[str, object]:
     return {
-        "name": one.name,
-        "first": one.first if one.is_range else one.sizes[0],
-        "last": one.last if one.is_range else one.sizes[-1],
-        "sizes": None if one.is_range else list(one.sizes),
-        "fixed": one.is_fixed,
+        "name": dimension.name,
+        "first": dimension.first if dimension.is_range else dimension.sizes[0],
+        "last": dimension.last if dimension.is_range else dimension.sizes[-1],
+        "sizes": None if dimension.is_range else list(dimension.sizes),
+        "fixed": dimension.is_fixed,
     }
 
 
@@ -68,14 +68,14 @@ def _kernel(kernel: SweptKernel) -> dict[str, object]:
 
 
 def _moved(moved: Moved) -> dict[str, object]:
-    told = moved.explanation
+    explanation = moved.explanation
     return {
         "part": moved.part.kind,
         "name": moved.part.name,
         "values": list(moved.values),
-        "values_over_all_sizes": told.count,
-        "follows": list(told.follows),
-        "formula": None if told.formula is None else str(told.formula),
-        "growth": told.growth.value,
+        "values_over_all_sizes": explanation.count,
+        "follows": list(explanation.follows),
+        "formula": None if explanation.formula is None else str(explanation.formula),
+        "growth": explanation.growth.value,
         "per_model": moved.is_fixed,
     }

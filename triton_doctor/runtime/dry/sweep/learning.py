@@ -205,14 +205,16 @@ def _near(limit: int, samples: Samples, chance: random.Random) -> Iterator[Point
     for position, dimension in enumerate(samples.dimensions):
         if dimension.is_range:
             for _ in range(8):
-                others = [1 if chance.random() < 0.3 else each.draw(chance) for each in samples.dimensions]
+                others = [1 if chance.random() < 0.3 else size.draw(chance) for size in samples.dimensions]
                 product = 1
                 for number, other in enumerate(others):
                     product *= 1 if number == position else max(1, other)
                 for quotient in (limit, limit // product, limit // product + 1):
                     if dimension.first <= quotient <= dimension.last:
                         point = (*others[:position], quotient, *others[position + 1 :])
-                        if all(_allowed(one, each) for one, each in zip(samples.dimensions, point, strict=True)):
+                        if all(
+                            _allowed(dimension, size) for dimension, size in zip(samples.dimensions, point, strict=True)
+                        ):
                             yield point
 
 

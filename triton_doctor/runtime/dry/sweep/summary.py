@@ -86,11 +86,13 @@ def _kernel(
                 tried += len(event.timings_ms)
     fixed = {dimension.name for dimension in dimensions if dimension.is_fixed}
     moved = [
-        Moved(kernel=name, part=part, values=in_order(values[part].values()), explanation=told, is_fixed=is_fixed)
+        Moved(
+            kernel=name, part=part, values=in_order(values[part].values()), explanation=explanation, is_fixed=is_fixed
+        )
         for owner, part in attribution.moving
         if owner == name and len(values[part]) > 1
-        for told in [attribution.explain(name, part)]
-        for is_fixed in [bool(told.follows) and fixed.issuperset(told.follows)]
+        for explanation in [attribution.explain(name, part)]
+        for is_fixed in [bool(explanation.follows) and fixed.issuperset(explanation.follows)]
     ]
     return SweptKernel(
         name=name,
@@ -106,7 +108,7 @@ def _kernel(
 
 
 def _event(moved: Moved, kernel: SweptKernel, at_ns: int) -> SweepEvent:
-    told = moved.explanation
+    explanation = moved.explanation
     return SweepEvent(
         function=kernel.name.name,
         module=kernel.name.module,
@@ -114,9 +116,9 @@ def _event(moved: Moved, kernel: SweptKernel, at_ns: int) -> SweepEvent:
         name=moved.part.name,
         values=len(moved.values),
         points=kernel.points,
-        follows=told.follows,
-        formula="" if told.formula is None else str(told.formula),
-        growth=told.growth.value,
+        follows=explanation.follows,
+        formula="" if explanation.formula is None else str(explanation.formula),
+        growth=explanation.growth.value,
         per_model=moved.is_fixed,
         at_ns=at_ns,
     )

@@ -93,17 +93,17 @@ class Sweep:
         If a part has a formula, all its values over the swept sizes count. Also fails if no kernel matches or
         the function raised at a point.
         """
-        from triton_doctor.runtime.dry.sweep.text import tell_bound, tell_stopped
+        from triton_doctor.runtime.dry.sweep.text import describe_stopped, explain_bound
 
         matching = self.of(kernel)
         if not matching:
             names = ", ".join(f"`{each.name.name}`" for each in self.kernels) or "none"
             raise AssertionError(f"the sweep launched no kernel called {kernel!r}; it launched {names}")
-        broken = [tell_bound(each, at_most) for each in matching if each.needs > at_most]
+        broken = [explain_bound(each, at_most) for each in matching if each.needs > at_most]
         if broken:
             raise AssertionError("\n".join(broken))
         if self.stopped:
-            raise AssertionError(f"the limit of `{kernel}` was not checked everywhere: {tell_stopped(self)}")
+            raise AssertionError(f"the limit of `{kernel}` was not checked everywhere: {describe_stopped(self)}")
 
     def to_json(self) -> dict[str, object]:
         """Return the values that `triton-doctor sweep --output-format json` prints."""
@@ -113,9 +113,9 @@ class Sweep:
 
     def __str__(self) -> str:
         """Return the text that `triton-doctor sweep` prints."""
-        from triton_doctor.runtime.dry.sweep.text import tell_sweep
+        from triton_doctor.runtime.dry.sweep.text import render_sweep
 
-        return tell_sweep(self)
+        return render_sweep(self)
 
 
 def by_growth(moved: Moved) -> tuple[bool, int, int, str]:

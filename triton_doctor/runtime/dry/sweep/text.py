@@ -27,23 +27,23 @@ GROWTHS = {
 }
 
 
-def tell_sweep(sweep: Sweep) -> str:
+def render_sweep(sweep: Sweep) -> str:
     """Render the whole report, without a final line break."""
     return "\n".join(_lines(sweep))
 
 
-def tell_stopped(sweep: Sweep) -> str:
+def describe_stopped(sweep: Sweep) -> str:
     """Describe points that raised: `2 of 59 points raised, first at batch=3, length=7: ValueError: ...`."""
     point, error = sweep.stopped[0]
-    return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {tell_point(sweep, point)}: {error}"
+    return f"{len(sweep.stopped)} of {len(sweep.points)} points raised, first at {format_point(sweep, point)}: {error}"
 
 
-def tell_point(sweep: Sweep, point: Point) -> str:
+def format_point(sweep: Sweep, point: Point) -> str:
     """Format a point: `batch=3, length=7`."""
     return ", ".join(f"{dimension.name}={size}" for dimension, size in zip(sweep.dimensions, point, strict=True))
 
 
-def tell_bound(kernel: SweptKernel, at_most: int) -> str:
+def explain_bound(kernel: SweptKernel, at_most: int) -> str:
     """Explain why `kernel` exceeds the limit: its variants, and values and formulas of the parts that moved."""
     seen = _count(kernel.per_model, "variant")
     least = f", and at least {kernel.needs:,} over all sizes" if kernel.needs > kernel.per_model else ""
@@ -53,12 +53,12 @@ def tell_bound(kernel: SweptKernel, at_most: int) -> str:
     return "\n".join(lines)
 
 
-def tell_follows(moved: Moved) -> str:
+def format_dependency(moved: Moved) -> str:
     """Format the formula, e.g. `cdiv(batch*length, 132)`, or without one the dimensions the part depends on."""
-    told = moved.explanation
-    if told.formula is not None:
-        return str(told.formula)
-    return f"by {' and '.join(told.follows)}" if told.follows else "by something else"
+    explanation = moved.explanation
+    if explanation.formula is not None:
+        return str(explanation.formula)
+    return f"by {' and '.join(explanation.follows)}" if explanation.follows else "by something else"
 
 
 def _lines(sweep: Sweep) -> Iterator[str]:
@@ -70,9 +70,9 @@ def _lines(sweep: Sweep) -> Iterator[str]:
         f"{_count(len(sweep.kernels), 'kernel')}; {sweep.took_s:.1f} s, no GPU"
     )
     if sweep.stopped:
-        yield tell_stopped(sweep)
+        yield describe_stopped(sweep)
     for point in sweep.found:
-        yield f"the search found a new variant at {tell_point(sweep, point)}"
+        yield f"the search found a new variant at {format_point(sweep, point)}"
     for kernel in sorted(sweep.kernels, key=lambda kernel: (-kernel.variants, kernel.name.name)):
         yield ""
         yield from _kernel_lines(kernel, len(sweep.points))
@@ -84,7 +84,7 @@ def _lines(sweep: Sweep) -> Iterator[str]:
 def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
     where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
     where += f", where {kernel.condition}" if kernel.condition is not None else ""
-    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_tell_need(kernel)}"
+    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_format_need(kernel)}"
     if kernel.sites:
         yield f"  launched at {_sites(kernel.sites)}"
     if kernel.rounds:
@@ -96,7 +96,7 @@ def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
 
 
-def _tell_need(kernel: SweptKernel) -> str:
+def _format_need(kernel: SweptKernel) -> str:
     """Format the number of variants per model or over all sizes; empty if it equals the observed number."""
     has_fixed = any(moved.is_fixed for moved in kernel.moved)
     if kernel.needs > kernel.per_model:
@@ -106,17 +106,17 @@ def _tell_need(kernel: SweptKernel) -> str:
 
 def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
     """Return name and kind, formula, growth, number and first values of each part."""
-    for one in moved:
-        growth = "per model" if one.is_fixed else GROWTHS[one.explanation.growth]
-        formula = tell_follows(one)
-        noun = "class" if one.part.kind == INTEGER else "type" if one.part.kind == TYPE else "value"
-        seen = _count(len(one.values), noun)
-        more = f" of {one.count:,}" if one.count > len(one.values) else ""
-        values = [_class(value) if one.part.kind == INTEGER else str(value) for value in one.values]
+    for change in moved:
+        growth = "per model" if change.is_fixed else GROWTHS[change.explanation.growth]
+        formula = format_dependency(change)
+        noun = "class" if change.part.kind == INTEGER else "type" if change.part.kind == TYPE else "value"
+        seen = _count(len(change.values), noun)
+        more = f" of {change.count:,}" if change.count > len(change.values) else ""
+        values = [_class(value) if change.part.kind == INTEGER else str(value) for value in change.values]
         shown = ", ".join(values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
         yield (
-            f"{one.part.kind} {one.part.name}",
-            f"= {formula}" if one.explanation.formula else formula,
+            f"{change.part.kind} {change.part.name}",
+            f"= {formula}" if change.explanation.formula else formula,
             growth,
             f"{seen}{more}",
             shown,
@@ -141,9 +141,9 @@ def _guess_lines(sweep: Sweep) -> Iterator[str]:
 
 
 def _sites(sites: Sequence[LaunchSite]) -> str:
-    told = list(dict.fromkeys(map(_site, sites)))
-    more = f" and {len(told) - SITES_SHOWN} more" if len(told) > SITES_SHOWN else ""
-    return ", ".join(told[:SITES_SHOWN]) + more
+    places = list(dict.fromkeys(map(_site, sites)))
+    more = f" and {len(places) - SITES_SHOWN} more" if len(places) > SITES_SHOWN else ""
+    return ", ".join(places[:SITES_SHOWN]) + more
 
 
 def _site(site: LaunchSite) -> str:

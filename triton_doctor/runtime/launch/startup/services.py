@@ -49,8 +49,8 @@ def begin_now(keeper: Doorkeeper, words: str) -> None:
 
         begin_services(words, when_imported)
     except Exception as error:
-        said, hint = getattr(error, "message", repr(error)), getattr(error, "hint", None)
-        sys.stderr.write(f"triton-doctor: {said}{': ' if hint else ''}{hint or ''}\n")
+        message, hint = getattr(error, "message", repr(error)), getattr(error, "hint", None)
+        sys.stderr.write(f"triton-doctor: {message}{': ' if hint else ''}{hint or ''}\n")
 
 
 begin(os.environ.get(VARIABLE, ""))

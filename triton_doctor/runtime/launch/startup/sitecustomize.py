@@ -232,12 +232,12 @@ def find_python(command: Any) -> bool:
     if not os.path.basename(words[0]).startswith("python"):
         return False
     borrow_package()
-    from triton_doctor.runtime.launch.following import is_python, option_that_keeps_us_out, tell_unfollowed
+    from triton_doctor.runtime.launch.following import describe_unfollowed, is_python, option_that_keeps_us_out
 
     option = option_that_keeps_us_out(words)
     if option is not None:
         reason = f"{option} keeps us out, and whether it imported triton is not known"
-        note("unfollowed", tell_unfollowed(words, reason))
+        note("unfollowed", describe_unfollowed(words, reason))
     return option is None and is_python(words[0])
 
 
