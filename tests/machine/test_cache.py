@@ -17,10 +17,8 @@ from inline_snapshot import snapshot
 
 from tests.machine.sick import DOCTOR, in_own_mounts
 from triton_doctor.errors import DoctorError
-from triton_doctor.machine.cache_entries import CacheEntry, read_entries
-from triton_doctor.machine.cache_kernels import sum_up
-from triton_doctor.machine.cache_prune import choose_old, parse_age, remove_entry
-from triton_doctor.machine.cache_variants import tell_stories
+from triton_doctor.machine.cache_entries import CacheEntry, choose_old, parse_age, read_entries, remove_entry, sum_up
+from triton_doctor.machine.cache_variants import describe_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +97,7 @@ def test_damaged_entry_is_no_crash(tmp_path: Path, damage: Callable[[Path], obje
     content = sum_up(entries)
     assert len(entries) == 2
     assert content.variants + content.others == 2
-    assert tell_stories(tmp_path, [entry for entry in entries if entry.kernel == "add"])
+    assert describe_variants(tmp_path, [entry for entry in entries if entry.kernel == "add"])
 
 
 def test_what_is_no_entry_is_left_out(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.machine.sick import ask_env, in_own_mounts
 from triton_doctor.machine.cache_damage import describe_damage
 from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.machine.facts import Cache, FileSystem, Machine
-from triton_doctor.machine.packs.judge import judge_folder
+from triton_doctor.machine.packs.differences import judge_folder
 
 # A real library with the libraries that it needs, in place of a launcher: only a machine with a GPU builds those.
 LIBRARY = Path(_ssl.__file__).read_bytes()

@@ -11,9 +11,8 @@ import pytest
 from tests.machine.sick import ask_env
 from tests.runtime.tritons import VERSIONS, Runner, triton_folder
 from triton_doctor.machine.cache_entries import read_entries
-from triton_doctor.machine.cache_ir import CodePlace
-from triton_doctor.machine.cache_source import read_kernel_source
-from triton_doctor.machine.cache_variants import KernelStory, tell_stories
+from triton_doctor.machine.cache_source import CodePlace, read_kernel_source
+from triton_doctor.machine.cache_variants import KernelStory, describe_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +30,7 @@ def fill(program: str, version: str, folder: Path) -> Path:
 
 
 def story_of(kernel: str, folder: Path) -> KernelStory:
-    (story,) = tell_stories(folder, [entry for entry in read_entries(folder) if entry.kernel == kernel])
+    (story,) = describe_variants(folder, [entry for entry in read_entries(folder) if entry.kernel == kernel])
     return story
 
 

@@ -10,9 +10,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from triton_doctor.report.comparison import CompareForm, render_comparison
-from triton_doctor.report.comparison.compare import compare_runs
-from triton_doctor.report.comparison.variant_keys import compare_variants
-from triton_doctor.report.comparison.wording import describe_key, describe_values
+from triton_doctor.report.comparison.compare import compare_runs, compare_variants
+from triton_doctor.report.comparison.text import describe_key, describe_values
 from triton_doctor.runtime.event import CompileEvent, CompileKey, KernelName
 from triton_doctor.runtime.recording import Recording
 

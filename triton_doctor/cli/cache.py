@@ -42,8 +42,7 @@ def list_kernels(
     everything: Annotated[bool, typer.Option("--all", help="Show every kernel, not only the largest few.")] = False,
 ) -> None:
     """List the kernels, those with the most variants first."""
-    from triton_doctor.machine.cache_entries import read_entries
-    from triton_doctor.machine.cache_kernels import sum_up
+    from triton_doctor.machine.cache_entries import read_entries, sum_up
     from triton_doctor.machine.cache_lookups import count_lookups
     from triton_doctor.report.cache import render_list, render_list_json, render_lookups
 
@@ -64,14 +63,14 @@ def show_kernel(
     output_format: PageFormOption = PageForm.TEXT,
 ) -> None:
     """Show what differs between the variants of a kernel."""
-    from triton_doctor.machine.cache_variants import VARIANTS_READ, tell_stories
+    from triton_doctor.machine.cache_variants import VARIANTS_READ, describe_variants
     from triton_doctor.report.cache import render_stories, render_stories_json
 
     folder = find_folder(cache_dir)
     entries = entries_of(folder, kernel)
     if len(entries) > VARIANTS_READ and output_format is PageForm.TEXT:
         print_message(f"reading the newest {VARIANTS_READ} of {len(entries):,} variants")
-    stories = tell_stories(folder, entries)
+    stories = describe_variants(folder, entries)
     form = render_stories_json if output_format is PageForm.JSON else render_stories
     typer.echo(form(stories), nl=False)
 
@@ -85,9 +84,14 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Remove kernels that were not used for long. Triton compiles them again when they are needed."""
-    from triton_doctor.machine.cache_entries import read_entries
-    from triton_doctor.machine.cache_kernels import sum_up
-    from triton_doctor.machine.cache_prune import choose_old, keeps_times_of_use, parse_age, remove_entry
+    from triton_doctor.machine.cache_entries import (
+        choose_old,
+        keeps_times_of_use,
+        parse_age,
+        read_entries,
+        remove_entry,
+        sum_up,
+    )
     from triton_doctor.report.cache import render_list
     from triton_doctor.report.concise import plural
 

@@ -88,7 +88,7 @@ def list_variables(word: str | None, asked: "Version | None", form: MachineForm)
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.diagnose import version_of
     from triton_doctor.machine.facts import Machine
-    from triton_doctor.machine.probe_packages import find_package, find_tritons
+    from triton_doctor.machine.probe_installation import find_package, find_tritons
     from triton_doctor.report.machine import render_variables
     from triton_doctor.variables import variables
 

@@ -38,7 +38,7 @@ def pack(
     from triton_doctor.machine.packs.gather import gather, match_kernel
     from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.machine.packs.pack import require_form, write_pack
-    from triton_doctor.report.packs import render_packed
+    from triton_doctor.report.cache import render_packed
 
     require_form(out)
     folder = find_folder(cache_dir)
@@ -78,7 +78,7 @@ def unpack(
     from triton_doctor.machine.packs.install import install, keep_manifest, require_room
     from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.machine.packs.pack import open_pack
-    from triton_doctor.report.packs import render_unpacked
+    from triton_doctor.report.cache import render_unpacked
 
     folder = (cache_dir or locate_cache(os.environ).path).absolute()
     with open_pack(file) as (manifest, entries):

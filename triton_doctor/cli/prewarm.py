@@ -77,8 +77,7 @@ def prewarm(
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.cache_folder import locate_cache
-    from triton_doctor.report.cover import cover_object
-    from triton_doctor.report.prewarm import count_missed, render_check, render_prewarmed
+    from triton_doctor.report.prewarm import count_missed, cover_object, render_check, render_prewarmed
     from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.runtime.prewarm.plan import make_plan
     from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs

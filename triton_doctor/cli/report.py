@@ -86,7 +86,7 @@ def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is
     import json
 
     from triton_doctor.cli.cover import find_cover
-    from triton_doctor.report.cover import cover_object, render_cover
+    from triton_doctor.report.prewarm import cover_object, render_cover
     from triton_doctor.runtime.prewarm.variants import gather_variants
 
     found = find_cover(processes, gather_variants(processes).variants, sources, cwd=Path.cwd())

@@ -81,7 +81,7 @@ def require_process(named: list[str]) -> int:
 def look_into(pid: int, form: TopFormat) -> None:
     """Print what process `pid`, which is not watched, does by its stacks: compiling, building, tuning or none."""
     from triton_doctor.cli.streams import write_report
-    from triton_doctor.report.attached import describe_attached, render_attached
+    from triton_doctor.report.live import describe_attached, render_attached
     from triton_doctor.runtime.live.samples import look_at
 
     seen: AttachedProcess = look_at(pid, samples=SAMPLES, seconds=SAMPLED_SECONDS)

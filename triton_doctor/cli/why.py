@@ -29,9 +29,9 @@ def why(
     import msgspec
 
     from triton_doctor.errors import DoctorError
-    from triton_doctor.machine.packs.judge import judge_folder, judge_pack
+    from triton_doctor.machine.packs.differences import judge_folder, judge_pack
     from triton_doctor.machine.packs.key_parts import require_key_parts
-    from triton_doctor.report.packs import render_judgement, render_judgement_json
+    from triton_doctor.report.cache import render_judgement, render_judgement_json
     from triton_doctor.runtime.target import parse_target
 
     here = require_key_parts(os.environ)

@@ -20,7 +20,10 @@ LIMIT_BYTES = 4 << 20
 
 
 def note_lookup(folder: Path, state: str, kernel: str) -> None:
-    """Add a line to the file in `folder`; a line is written whole, whoever else writes. Never raises OSError."""
+    """Append a line for one lookup of `kernel` to the log in `folder`. `state` is PACKED, LOCAL or MISSED.
+
+    Each line is one write in append mode, so processes do not mix their lines. OSError is ignored.
+    """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         descriptor = os.open(folder / NAME, flags, 0o666)
@@ -36,7 +39,7 @@ def note_lookup(folder: Path, state: str, kernel: str) -> None:
 
 
 def count_lookups(folder: Path) -> Mapping[str, int]:
-    """How many lookups ended in each state; empty where nobody noted any."""
+    """Count the logged lookups of the cache `folder` by state; empty if nothing was logged."""
     from triton_doctor.regular_files import read_regular_file
 
     try:

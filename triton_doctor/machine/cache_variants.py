@@ -9,8 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.cache_entries import JSON_BYTES
-from triton_doctor.machine.cache_ir import CodePlace, KernelCode, read_code
-from triton_doctor.machine.cache_source import CachedSource, Naming, read_kernel_source
+from triton_doctor.machine.cache_source import (
+    CachedSource,
+    CodePlace,
+    KernelCode,
+    Naming,
+    read_code,
+    read_kernel_source,
+)
 from triton_doctor.regular_files import read_regular_file
 
 if TYPE_CHECKING:
@@ -43,10 +49,9 @@ class CachedVariant:
 class Difference:
     """One thing that differs. `part` is "constexpr", "argument", "option", "constant" or "untraced".
 
-    Of a constant no parameter could be told, and `name` is a place. A constexpr that is untraced leaves nothing in what
-    the cache keeps, and `count` variants are alike in all else: it can only be one of those.
-
-    `count` values were seen; `values` are those, where the cache tells them and not only that there were so many.
+    For a "constant" no parameter could be determined, and `name` is a source place. "untraced" is a constexpr that the
+    cached files do not show: `count` variants are otherwise equal, so it may be what differs. Else `count` is the
+    number of values, and `values` are empty if only their number is known.
     """
 
     part: str
@@ -57,7 +62,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelStory:
-    """The variants of one kernel, by where its source stands, and what differs among the `read` newest of them."""
+    """The variants of one kernel by where its source is, and what differs among the newest ones, which were read."""
 
     kernel: str
     place: CodePlace | None
@@ -67,10 +72,12 @@ class KernelStory:
     total: int
 
 
-def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = VARIANTS_READ) -> list[KernelStory]:
-    """A story for each source place and target among `entries`, kernels of one name; the largest first.
+def describe_variants(
+    folder: Path, entries: Iterable[CacheEntry], *, at_most: int = VARIANTS_READ
+) -> list[KernelStory]:
+    """Describe how the variants of a kernel differ, separately for each source place and target; most variants first.
 
-    At most the `at_most` newest entries are read.
+    `entries` are of kernels with one name. Only the newest `at_most` are read.
     """
     newest = sorted(entries, key=lambda entry: -entry.written_at)
     groups: dict[tuple[CodePlace | None, str | None], list[CachedVariant]] = defaultdict(list)
@@ -93,7 +100,7 @@ def tell_stories(folder: Path, entries: Iterable[CacheEntry], *, at_most: int = 
 
 
 def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
-    """`entry` of `folder`; None where it is damaged or vanished."""
+    """Read the metadata and the IR of `entry` from the cache `folder`; None if it is damaged or gone."""
     stem = folder / entry.key / entry.stem
     try:
         metadata = json.loads(read_regular_file(stem.with_name(f"{stem.name}.json"), JSON_BYTES))
@@ -110,12 +117,15 @@ def read_variant(folder: Path, entry: CacheEntry) -> CachedVariant | None:
 
 
 def spell(value: Any) -> str:
-    """A value of the metadata in one line."""
+    """Format a value of the metadata as one line."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def compare(variants: Sequence[CachedVariant], source: CachedSource | None) -> Iterator[Difference]:
-    """What differs among `variants`: constexprs, arguments, options; the one with the most values first in each."""
+    """Yield what differs among `variants`: constexprs first, then arguments, untraced constexprs and options.
+
+    Constexprs are ordered by how many values they took, the most first. Without `source` they are places in the code.
+    """
     codes = [variant.code for variant in variants if variant.code is not None]
     yield from sorted(compare_constants(codes, source), key=lambda found: (-found.count, found.name))
     yield from compare_arguments(codes, source)
@@ -128,7 +138,10 @@ def compare(variants: Sequence[CachedVariant], source: CachedSource | None) -> I
 
 
 def find_untraced(variants: Sequence[CachedVariant], source: CachedSource | None) -> Iterator[Difference]:
-    """The constexprs that no constant of the IR stands for, where variants differ in nothing that the cache keeps."""
+    """Yield the constexprs that the IR does not show, if some variants are equal in all that the cache keeps.
+
+    One of these constexprs must be what differs between such variants.
+    """
     if source is None:
         return
     alike = defaultdict[object, int](int)
@@ -148,7 +161,7 @@ def find_untraced(variants: Sequence[CachedVariant], source: CachedSource | None
 
 
 def compare_arguments(codes: Sequence[KernelCode], source: CachedSource | None) -> Iterator[Difference]:
-    """Arguments whose type or divisibility differs, or that were compiled in by some: 1, or None."""
+    """Yield the arguments whose type or divisibility differs, or that some variants have compiled in as 1 or None."""
     plain = [name for name in source.parameters if name not in source.constexprs] if source else []
     spelled: dict[str, list[str]] = defaultdict(list)
     # Without names, an argument that is compiled in shifts the others.
@@ -169,13 +182,16 @@ def compare_arguments(codes: Sequence[KernelCode], source: CachedSource | None) 
 
 
 def spell_argument(kind: str, attributes: str) -> str:
-    """`ptr<f32>, divisible by 16` of an argument's type and attributes."""
+    """Format the IR's type and attributes of an argument, as in `ptr<f32>, divisible by 16`."""
     short = kind.removeprefix("!tt.")
     return f"{short}, divisible by 16" if "tt.divisibility = 16" in attributes else short
 
 
 def compare_constants(codes: Sequence[KernelCode], source: CachedSource | None) -> Iterator[Difference]:
-    """Constexprs that took more than one value; places, where the source is gone or has changed."""
+    """Yield the constexprs that took more than one value, judged by the constants at the places that use them.
+
+    Where no constexpr can be named, because the source is gone or has changed, each place is a difference of its own.
+    """
     places = dict.fromkeys(place for code in codes for place in code.constants)
     varying: dict[CodePlace, tuple[tuple[str, ...], ...]] = {}
     for place in places:
@@ -206,7 +222,10 @@ def compare_constants(codes: Sequence[KernelCode], source: CachedSource | None) 
 
 
 def constexpr_at(name: str, naming: Naming, seen: Sequence[tuple[str, ...]]) -> Difference:
-    """The values of `name`, from the constants that one place saw."""
+    """Build the difference for the constexpr `name`.
+
+    `seen` has the constants of one place, a tuple for each variant.
+    """
     columns = [distinct(column) for column in zip(*seen, strict=False)]
     changing = [column for column in columns if len(column) > 1]
     values = changing[0] if naming.alone and len(changing) == 1 else ()
@@ -216,7 +235,7 @@ def constexpr_at(name: str, naming: Naming, seen: Sequence[tuple[str, ...]]) -> 
 
 
 def constant_at(place: CodePlace, seen: Sequence[tuple[str, ...]]) -> Difference:
-    """The constants of a place whose parameter is not known."""
+    """Build the difference for a place whose constants differ and whose parameter is unknown."""
     single = all(len(values) == 1 for values in seen)
     return Difference(
         part="constant",
@@ -227,14 +246,14 @@ def constant_at(place: CodePlace, seen: Sequence[tuple[str, ...]]) -> Difference
 
 
 def distinct(values: Iterable[str]) -> tuple[str, ...]:
-    """The different ones of `values`, numbers in their order, before words in theirs."""
+    """Return the distinct `values`, sorted: numbers by size first, then words."""
     return tuple(
         sorted(set(values), key=lambda value: (not is_number(value), float(value) if is_number(value) else 0, value))
     )
 
 
 def is_number(text: str) -> bool:
-    """Whether `text` is a number."""
+    """Return whether `text` parses as a float."""
     try:
         float(text)
     except ValueError:

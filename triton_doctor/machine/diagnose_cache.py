@@ -32,7 +32,7 @@ MANY_VARIANTS, MANY_VALUES = 100, 32
 
 
 def diagnose_cache(machine: Machine, version: Version) -> Iterator[MachineFinding]:
-    """All that the cache folder says."""
+    """Yield the findings about the cache folder, TRD611 to TRD616."""
     cache = machine.cache
     if machine.variables.get("TRITON_CACHE_DIR") == "":
         if version >= TAKES_EMPTY:
@@ -66,7 +66,7 @@ def diagnose_cache(machine: Machine, version: Version) -> Iterator[MachineFindin
 
 
 def find_not_writable(cache: Cache) -> Iterator[MachineFinding]:
-    """TRD611: an error where the first compile will fail, a warning where the folder is another user's."""
+    """Yield TRD611: an error if the first compile or launch will fail, a warning if the folder is another user's."""
     if cache.problem is not None:
         yield MachineFinding(
             code="TRD611",
@@ -97,7 +97,7 @@ def find_not_writable(cache: Cache) -> Iterator[MachineFinding]:
 
 
 def find_network(cache: Cache) -> Iterator[MachineFinding]:
-    """TRD612."""
+    """Yield TRD612 if the cache folder is on a network file system."""
     if cache.file_system.kind in NETWORK:
         yield MachineFinding(
             code="TRD612",
@@ -110,7 +110,7 @@ def find_network(cache: Cache) -> Iterator[MachineFinding]:
 
 
 def find_nearly_full(cache: Cache) -> Iterator[MachineFinding]:
-    """TRD613."""
+    """Yield TRD613 if the file system of the cache folder has little space, or room for few files."""
     room = cache.file_system
     if room.size_bytes and room.free_bytes < FEW_BYTES:
         evidence = f"{room.free_bytes / 1e6:,.0f} MB of {room.size_bytes / 1e6:,.0f} MB are free on {room.mount}"
@@ -135,7 +135,10 @@ def find_nearly_full(cache: Cache) -> Iterator[MachineFinding]:
 
 
 def find_not_kept(cache: Cache, *, in_container: bool, home: str | None) -> Iterator[MachineFinding]:
-    """TRD614."""
+    """Yield TRD614 if the kernels in the cache folder will be lost, or are spread over working directories.
+
+    `home` is the value of TRITON_HOME, None if it is not set.
+    """
     kind = cache.file_system.kind
     severity = Severity.INFO
     remedy = "mount a volume and set TRITON_CACHE_DIR to a folder in it"
@@ -164,7 +167,7 @@ def find_not_kept(cache: Cache, *, in_container: bool, home: str | None) -> Iter
 
 
 def describe_damaged(cache: Cache) -> MachineFinding:
-    """TRD616: entries that Triton finds and cannot use."""
+    """Build finding TRD616: the cache has entries that Triton finds and cannot use."""
     first, *others = cache.damaged
     more = f", and {len(others):,} more" if others else ""
     return MachineFinding(
@@ -180,12 +183,12 @@ def describe_damaged(cache: Cache) -> MachineFinding:
 
 
 def is_flood(flood: Flood) -> bool:
-    """Whether so many variants are more than tuning and a few dtypes leave."""
+    """Return whether a kernel has more variants than tuning and a few dtypes can explain."""
     return flood.variants >= MANY_VARIANTS or (flood.part == "constexpr" and flood.values >= MANY_VALUES)
 
 
 def flooded(cache: Cache, flood: Flood) -> MachineFinding:
-    """TRD615: a recompile storm, told by what it left."""
+    """Build finding TRD615: `flood` shows that a kernel was recompiled for value after value."""
     if flood.part in {"constexpr", "argument", "option"} and flood.parameter:
         shown = f" ({', '.join(flood.shown)}, ...)" if flood.shown else ""
         because = f"`{flood.parameter}` has {flood.values} values among those read{shown}"

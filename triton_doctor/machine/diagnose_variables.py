@@ -61,7 +61,7 @@ class Contradiction(NamedTuple):
     name: str
     other: str
     other_is_on: bool
-    says: str
+    effect: str
     remedy: str
 
 
@@ -101,7 +101,7 @@ COMPANIONS = {
 
 
 def diagnose_variables(machine: Machine, version: Version) -> Iterator[MachineFinding]:
-    """All that the variables alone say, and TRITON_PTXAS_PATH where it is no ptxas."""
+    """Yield TRD601 to TRD605, the findings about environment variables as Triton `version` reads them."""
     setting = machine.variables
     yield from find_interpreter(machine, version)
     for name, value in setting.items():
@@ -117,7 +117,7 @@ def diagnose_variables(machine: Machine, version: Version) -> Iterator[MachineFi
 
 
 def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFinding]:
-    """TRD601."""
+    """Yield TRD601 if TRITON_INTERPRET makes Triton interpret kernels on the CPU."""
     value = machine.variables.get(INTERPRET, "")
     if not turns_interpreter_on(value, version):
         return
@@ -133,7 +133,7 @@ def find_interpreter(machine: Machine, version: Version) -> Iterator[MachineFind
 
 
 def find_debugging(variable: Variable, value: str) -> Iterator[MachineFinding]:
-    """TRD602."""
+    """Yield TRD602 if `value` turns on something of `variable` that slows, prints, or disables a cache."""
     variable = variable.at(value)
     if not variable.harm or not variable.harmful(value):
         return
@@ -148,13 +148,16 @@ def find_debugging(variable: Variable, value: str) -> Iterator[MachineFinding]:
 
 
 def find_unknown(name: str, value: str, variable: Variable | None, version: Version) -> Iterator[MachineFinding]:
-    """TRD603."""
+    """Yield TRD603 if Triton `version` does not read the variable `name`.
+
+    `variable` is its row in the table of known variables, None if no version of Triton reads it.
+    """
     severity = Severity.WARNING
     command: str | None = f"unset {name}"
     if variable is not None:
         if not (name.startswith("TRITON_") or variable.instead):
             return
-        told = f"triton {version} does not read `{name}`"
+        message = f"triton {version} does not read `{name}`"
         if variable.last is not None and version > variable.last:
             evidence = f"triton {variable.last} was the last that did"
             remedy = f"set `{variable.instead}` instead" if variable.instead else "unset it"
@@ -163,10 +166,10 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
             remedy = f"it takes triton {variable.first} or newer"
     elif is_of_other_backend(name):
         severity, command = Severity.INFO, None
-        told, evidence = f"`{name}` is of another backend", "no NVIDIA or AMD backend of triton reads it"
+        message, evidence = f"`{name}` is of another backend", "no NVIDIA or AMD backend of triton reads it"
         remedy = "unset it, unless that backend is installed"
     elif looks_like_triton(name):
-        told, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
+        message, near = f"no triton up to {newest_version()} reads `{name}`", meant(name)
         is_slip = near is not None and near[1]
         evidence = "it is set in this environment" + (", and does nothing" if is_slip else "")
         harm = harm_of(near[0], value, version) if near is not None and near[1] else None
@@ -184,12 +187,12 @@ def find_unknown(name: str, value: str, variable: Variable | None, version: Vers
     else:
         return
     yield MachineFinding(
-        code="TRD603", severity=severity, message=told, evidence=evidence, remedy=remedy, command=command
+        code="TRD603", severity=severity, message=message, evidence=evidence, remedy=remedy, command=command
     )
 
 
 def harm_of(name: str, value: str, version: Version) -> str | None:
-    """What the variable `name`, one that triton reads, would do at `value`; None for no harm."""
+    """Describe the harm that the known variable `name` does at `value`; None if it does none."""
     if name == INTERPRET:
         return "it makes every kernel slow" if turns_interpreter_on(value, version) else None
     variable = variables()[name].at(value)
@@ -197,7 +200,7 @@ def harm_of(name: str, value: str, version: Version) -> str | None:
 
 
 def find_ignored(variable: Variable, value: str, version: Version) -> Iterator[MachineFinding]:
-    """TRD604, of switches: what is meant as on, and taken as off."""
+    """Yield TRD604 if `variable` is a switch and Triton reads `value` as off although it was meant as on."""
     word = value.strip().lower()
     if word in FALSE_WORDS or variable.name not in ONLY_ONE:
         return
@@ -218,7 +221,10 @@ def find_ignored(variable: Variable, value: str, version: Version) -> Iterator[M
 
 
 def find_ignored_tools(machine: Machine) -> Iterator[MachineFinding]:
-    """TRD604, of paths: triton falls back to its own ptxas without a word (3.9 knobs.py, env_nvidia_tool)."""
+    """Yield TRD604 for each path of a ptxas that does not run: Triton then silently uses its own.
+
+    (triton 3.9 knobs.py, env_nvidia_tool)
+    """
     for tool in machine.ptxas:
         if tool.ignored is None:
             continue
@@ -234,7 +240,7 @@ def find_ignored_tools(machine: Machine) -> Iterator[MachineFinding]:
 
 
 def find_unused_ptxas(machine: Machine, version: Version) -> Iterator[MachineFinding]:
-    """TRD605: a ptxas that Triton takes for older GPUs than those that are here."""
+    """Yield TRD605 if TRITON_PTXAS_PATH is set, and Triton uses another variable for a GPU of this machine."""
     if not machine.variables.get(PTXAS) or machine.variables.get(PTXAS_OF_NEWER_GPUS):
         return
     archs = [gpu.arch for gpu in machine.gpus if gpu.backend == "cuda" and gpu.arch and gpu.arch.isdigit()]
@@ -248,7 +254,7 @@ def find_unused_ptxas(machine: Machine, version: Version) -> Iterator[MachineFin
 
 
 def find_contradictions(setting: Mapping[str, str], version: Version) -> Iterator[MachineFinding]:
-    """TRD605."""
+    """Yield TRD605 for each variable that has no effect because of the value of another."""
 
     def is_on(name: str) -> bool:
         value = setting.get(name, "")
@@ -264,7 +270,7 @@ def find_contradictions(setting: Mapping[str, str], version: Version) -> Iterato
             continue
         with_other = f"with `{entry.other}={setting[entry.other]}`" if entry.other_is_on else f"without `{entry.other}`"
         yield contradiction(
-            f"`{entry.name}={setting[entry.name]}` {with_other}: {entry.says}", setting, entry.name, entry.remedy
+            f"`{entry.name}={setting[entry.name]}` {with_other}: {entry.effect}", setting, entry.name, entry.remedy
         )
     for name, switch in COMPANIONS.items():
         if setting.get(name) and not is_on(switch) and is_read(name):
@@ -274,7 +280,7 @@ def find_contradictions(setting: Mapping[str, str], version: Version) -> Iterato
 
 
 def contradiction(message: str, setting: Mapping[str, str], name: str, remedy: str) -> MachineFinding:
-    """One finding TRD605 about `name`."""
+    """Build a finding TRD605 about the variable `name`, which is set in `setting`."""
     return MachineFinding(
         code="TRD605",
         severity=Severity.INFO,

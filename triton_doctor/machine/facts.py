@@ -68,7 +68,7 @@ class FileSystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flood:
-    """A kernel with many variants, and the parameter that made them; no parameter where none could be told."""
+    """A kernel with many variants, and the parameter that caused them; None if it could not be determined."""
 
     kernel: str
     variants: int
@@ -81,11 +81,11 @@ class Flood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """The cache folder. `set_by` is the variable that decided, `problem` why this user cannot write, None for can.
+    """The cache folder. `set_by` is the variable that decided; `problem` is why this user cannot write, None if it can.
 
-    `owner` is of the folder, or of the nearest above that is there. `entries` and `size_bytes` are of what was read,
-    all where `is_whole`; `most` are the kernels with the most variants, and how many. `damaged` are entries that Triton
-    finds and cannot use, each with the reason.
+    `owner` is of the folder, or of the nearest existing parent. `entries` and `size_bytes` count what was read,
+    everything if `is_whole`; `most` are the kernels with the most variants, and how many. `damaged` are entries that
+    Triton finds and cannot use, each with the reason.
     """
 
     path: str = "/home/user/.triton/cache"
@@ -105,11 +105,11 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """All of it. `triton` is what an import would find, None for nothing; `tritons` all that would bring one.
+    """All facts. `triton` is what an import would find, None for nothing; `tritons` all that install one.
 
-    `torch_build` is cuda, hip or cpu. `compiler` None where there is none; `compiler_named` what CC says.
-    `headers` None where Python.h is missing, and then `headers_expected` says where. `driver_library` is libcuda.so.1
-    or libamdhip64.so; None where triton would not find it.
+    `torch_build` is cuda, hip or cpu. `compiler` is None if there is none; `compiler_named` is the value of CC.
+    `headers` is None if Python.h is missing; `headers_expected` is where it should be. `driver_library` is libcuda.so.1
+    or libamdhip64.so; None if triton would not find it.
     """
 
     python: str = "3.12.0"

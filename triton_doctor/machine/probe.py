@@ -12,14 +12,18 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_folder import locate_cache
 from triton_doctor.machine.facts import Machine
 from triton_doctor.machine.probe_cache import MOUNTS, probe_cache
-from triton_doctor.machine.probe_gpu import find_amd, find_nvidia
-from triton_doctor.machine.probe_packages import find_package, find_tritons, read_torch_build, read_torch_wants
-from triton_doctor.machine.probe_toolchain import (
+from triton_doctor.machine.probe_installation import (
     expected_headers,
+    find_amd,
     find_compiler,
     find_driver_library,
+    find_nvidia,
+    find_package,
     find_ptxas,
+    find_tritons,
     list_libraries,
+    read_torch_build,
+    read_torch_wants,
 )
 from triton_doctor.machine.probe_variables import choose_variables
 from triton_doctor.masking import mask
@@ -33,7 +37,7 @@ CONTAINER_VARIABLES = ("KUBERNETES_SERVICE_HOST", "container")
 
 
 def probe(environment: Mapping[str, str], *, mounts: Path = MOUNTS) -> Machine:
-    """Gather the facts for a process with `environment`."""
+    """Gather the facts of this machine for a process with `environment`. `mounts` is the kernel's table of mounts."""
     tritons = find_tritons()
     triton = find_package("triton", tritons)
     torch = find_package("torch")

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import reason_of
 from triton_doctor.machine.cache_damage import describe_damage
-from triton_doctor.machine.cache_entries import read_entries
-from triton_doctor.machine.cache_kernels import sum_up
-from triton_doctor.machine.cache_variants import tell_stories
+from triton_doctor.machine.cache_entries import read_entries, sum_up
+from triton_doctor.machine.cache_variants import describe_variants
 from triton_doctor.machine.facts import Cache, FileSystem, Flood
 from triton_doctor.masking import mask
 
@@ -34,7 +33,10 @@ PATIENCE_SECONDS = 0.8
 
 
 def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
-    """All about the folder at `place`; `mounts` is the kernel's table of what is mounted where."""
+    """Examine the cache folder at `place`. `mounts` is the kernel's table of mounts.
+
+    Reading entries stops after PATIENCE_SECONDS; `is_whole` of the result says whether all were read.
+    """
     path = place.path
     nearest = next(folder for folder in (path, *path.parents) if os.path.lexists(folder))
     owner, is_own = find_owner(nearest)
@@ -64,7 +66,7 @@ def probe_cache(place: CachePlace, mounts: Path = MOUNTS) -> Cache:
 
 
 def find_problem(folder: Path) -> str | None:
-    """Why nothing can be written into `folder`; None where it can."""
+    """Return why nothing can be written into `folder`; None if it is writable."""
     if not folder.is_dir():
         return f"{folder} is no folder"
     try:
@@ -78,7 +80,10 @@ def find_problem(folder: Path) -> str | None:
 
 
 def find_owner(folder: Path) -> tuple[str | None, bool]:
-    """The user whose `folder` is, and whether that is this one."""
+    """Return the owner of `folder`, and whether it is the current user.
+
+    The name is None if the system cannot tell.
+    """
     try:
         import pwd
 
@@ -93,7 +98,10 @@ def find_owner(folder: Path) -> tuple[str | None, bool]:
 
 
 def find_file_system(folder: Path, mounts: Path) -> FileSystem:
-    """The file system of `folder`: its kind by `mounts`, its room by itself."""
+    """Return kind, mount point and free space of the file system of `folder`.
+
+    `mounts` is the kernel's table of mounts.
+    """
     kind, mount = find_mount(os.path.realpath(folder), mounts)
     try:
         room = shutil.disk_usage(folder)
@@ -111,7 +119,10 @@ def find_file_system(folder: Path, mounts: Path) -> FileSystem:
 
 
 def find_mount(path: str, mounts: Path) -> tuple[str | None, str]:
-    """Kind and mount point of what `path` is on; the last that covers it, as later mounts hide earlier ones."""
+    """Return kind and mount point of the file system that holds `path`; the kind is None if unknown.
+
+    The last matching line of `mounts` counts, as later mounts hide earlier ones.
+    """
     found: tuple[str | None, str] = (None, "/")
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -142,12 +153,15 @@ def find_damaged(folder: Path, entries: Iterable[CacheEntry]) -> Iterator[str]:
 
 
 def find_floods(folder: Path, entries: Sequence[CacheEntry], kernels: Sequence[str]) -> Iterator[Flood]:
-    """Those of `kernels` that have many variants, the first few, and what made them."""
+    """Yield those of `kernels` that have many variants, with the parameter that differs most between them.
+
+    Only the first KERNELS_LOOKED_INTO kernels are examined, until one has too few variants.
+    """
     for kernel in kernels[:KERNELS_LOOKED_INTO]:
         own = [entry for entry in entries if entry.kernel == kernel]
         if len(own) < VARIANTS_WORTH_A_LOOK:
             return
-        stories = tell_stories(folder, own, at_most=VARIANTS_LOOKED_INTO)
+        stories = describe_variants(folder, own, at_most=VARIANTS_LOOKED_INTO)
         if not stories:
             continue
         story = stories[0]

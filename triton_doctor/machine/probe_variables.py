@@ -22,7 +22,7 @@ COMMENT = re.compile(r"\s#.*$")
 
 
 def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Those of `environment` that are about Triton, torch, CUDA or ROCm, by name, with what looks secret masked."""
+    """Select the variables of `environment` that concern Triton, torch, CUDA or ROCm, sorted, with secrets masked."""
     known = variables()
     return {
         name: mask(value) if name in known else mask_variable(name, value)
@@ -32,7 +32,10 @@ def choose_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The variables of `path`: a line each, as docker and systemd read them. Raises DoctorError for unreadable."""
+    """Read a file of NAME=VALUE lines, in the form of docker and systemd, or a copy of /proc/PID/environ.
+
+    Raises DoctorError if it cannot be read.
+    """
     try:
         text = read_named_file(path).decode("utf-8", "replace")
     except OSError as error:
@@ -50,14 +53,17 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def unquote(value: str) -> str:
-    """`value` without the quotes around it, or the comment behind it."""
+    """Strip the quotes around `value`, or else a comment at its end."""
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return COMMENT.sub("", value)
 
 
 def read_process(pid: int, proc: Path) -> dict[str, str]:
-    """The variables that process `pid` began with, as `proc` keeps them. Raises DoctorError where it does not."""
+    """Read the variables that process `pid` was started with, from the folder `proc`.
+
+    Raises DoctorError if there is no such process or its environment cannot be read.
+    """
     path = proc / str(pid) / "environ"
     try:
         return split_environment(path.read_bytes().decode(errors="replace"))
@@ -68,6 +74,6 @@ def read_process(pid: int, proc: Path) -> dict[str, str]:
 
 
 def split_environment(text: str) -> dict[str, str]:
-    """The variables of `text`, as the kernel keeps them: each ended by a zero byte."""
+    """Split a block of NAME=VALUE strings that end with zero bytes, as /proc/PID/environ has it."""
     pairs = (entry.partition("=") for entry in text.split("\0") if "=" in entry)
     return {name: value for name, _, value in pairs}

@@ -59,7 +59,7 @@ class View:
 
 
 def render(scan: Scan, form: Form, view: View) -> str:
-    """`scan` as text of `form`, ending with a line end unless it is empty."""
+    """Render `scan` as text of `form`; it ends with a line end unless it is empty."""
     match form:
         case Form.FULL:
             from triton_doctor.report.full import render_full

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def render_concise(scan: Scan) -> str:
-    """A line for each finding, then the summary."""
+    """Render a line for each finding, then the summary."""
     lines = [
         escape_line(
             f"{finding.path}:{finding.span.line}:{finding.span.column}: {finding.severity.label}: {finding.code} "
@@ -30,24 +30,25 @@ def render_concise(scan: Scan) -> str:
 
 
 def describe_message(finding: Finding) -> str:
-    """The message; after the cell and its line for a form that knows the lines of files alone."""
+    """Return the message; for a notebook it begins with the cell and its line, as some forms know file lines only."""
     _, cell = split_cell(finding.path)
     return finding.message if cell is None else f"cell {cell}, line {finding.span.line}: {finding.message}"
 
 
 def describe_evidence(finding: Finding) -> str | None:
-    """What recorded runs say of `finding`: `confirmed: 37 values seen, 37 compiles, 1.9 s`; None for nothing."""
+    """Format what recorded runs say of `finding`: `confirmed: 37 values seen, 37 compiles`; None if nothing."""
     evidence = finding.evidence
     return str(evidence) if evidence else None
 
 
 def summarize_evidence(scan: Scan) -> list[str]:
-    """One line that counts what the recordings say; none where there were none, or they say nothing."""
+    """Return the line that counts the verdicts of recordings, in a list; empty if there are none."""
     judged = [finding.evidence for finding in scan.findings if finding.evidence]
     order = {verdict: number for number, verdict in enumerate(Verdict)}
-    counts = Counter(evidence.label for evidence in sorted(judged, key=lambda one: (order[one.verdict], one.dry)))
-    told = [f"{count:,} {label}" for label, count in counts.items()]
-    return [f"by the recordings: {', '.join(told)}"] if told else []
+    judged.sort(key=lambda evidence: (order[evidence.verdict], evidence.dry))
+    counts = Counter(evidence.label for evidence in judged)
+    labels = [f"{count:,} {label}" for label, count in counts.items()]
+    return [f"by the recordings: {', '.join(labels)}"] if labels else []
 
 
 def summarize(scan: Scan) -> str:
@@ -74,7 +75,7 @@ def count_findings(scan: Scan) -> str:
         ([finding for finding in scan.findings if finding.severity < scan.fail_on], " --fail-on info"),
     )
     parts = [
-        count_severities(one.severity for one in group) + _count_fixable(group, flags)
+        count_severities(finding.severity for finding in group) + _count_fixable(group, flags)
         for group, flags in groups
         if group
     ]
@@ -96,18 +97,18 @@ def _count_fixable(findings: Sequence[Finding], flags: str) -> str:
 
 
 def describe_unresolved(scan: Scan) -> str:
-    """How many of the launches start a kernel that was not found: ` (3 not resolved)`; nothing for none."""
+    """Format how many launches start an unknown kernel: ` (3 not resolved)`; empty if none do."""
     count = scan.summary.launches - scan.summary.launches_resolved
     return f" ({count:,} not resolved)" if count else ""
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:
-    """`1 file`, `2 files`, `1,234 files`."""
+    """Format a count with its noun: `1 file`, `1,234 files`; `words` is an irregular plural."""
     return f"{count:,} {word if count == 1 else words or f'{word}s'}"
 
 
 def render_statistics(scan: Scan) -> str:
-    """Count, code and name of each rule that was found."""
+    """Render the number of findings, the code and the name of each rule that was found, then the summary."""
     ordered = count_rules(scan.findings)
     width = len(str(ordered[0][0])) if ordered else 0
     lines = [f"{count:>{width}}  {code}  {rule_name(code)}" for count, code in ordered]
@@ -115,13 +116,13 @@ def render_statistics(scan: Scan) -> str:
 
 
 def count_rules(findings: Iterable[Finding]) -> list[tuple[int, str]]:
-    """How often each rule was found, the most frequent first, of equals by code."""
+    """Return (count, code) of each rule in `findings`, the most frequent first, ties by code."""
     counts = Counter(finding.code for finding in findings)
-    return sorted(((count, code) for code, count in counts.items()), key=lambda one: (-one[0], one[1]))
+    return sorted(((count, code) for code, count in counts.items()), key=lambda pair: (-pair[0], pair[1]))
 
 
 def describe_counts(findings: Iterable[Finding]) -> str:
-    """`234 TRD206, 1 TRD104`."""
+    """Format the findings by rule: `234 TRD206, 1 TRD104`."""
     return ", ".join(f"{count:,} {code}" for count, code in count_rules(findings))
 
 
@@ -130,7 +131,7 @@ CONFIRMED_SHOWN, CLEARED_SHOWN = 8, 4
 
 
 def describe_verdicts(scan: Scan) -> Iterator[str]:
-    """A line for each verdict; none where no recording was given, or none says anything."""
+    """Yield lines on the findings that recordings confirmed, added or cleared; none without such findings."""
     judged = [(finding, finding.evidence) for finding in scan.findings if finding.evidence is not None]
     proven = [pair for pair in judged if pair[1].verdict in (Verdict.CONFIRMED, Verdict.ADDED)]
     cleared = [pair for pair in judged if pair[1].verdict is Verdict.CLEARED]

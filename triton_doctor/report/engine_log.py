@@ -21,11 +21,11 @@ FINDINGS_SHOWN = 4
 
 
 def render_log(kernels: Sequence[KernelInLog]) -> str:
-    """A block for each kernel: what happened, what changed, which finding explains it, what the warm-up lacks."""
+    """Render a block for each kernel: what happened and changed, which finding explains it, what the warm-up lacks."""
     lines = [line for kernel in kernels for line in kernel.lines]
-    told = Counter(line.what for line in lines)
+    counts = Counter(line.what for line in lines)
     sources = ", ".join(dict.fromkeys(line.source for line in lines))
-    head = ", ".join(f"{count:,} {what}" for what, count in told.items())
+    head = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     blocks = [f"{plural(len(kernels), 'kernel')} in the log of a server that had started: {head} ({sources})"]
     blocks += ["\n".join(_block(kernel)) for kernel in kernels]
     return "\n\n".join("\n".join(map(escape_line, block.split("\n"))) for block in blocks) + "\n"
@@ -34,8 +34,8 @@ def render_log(kernels: Sequence[KernelInLog]) -> str:
 def _block(kernel: KernelInLog) -> Iterator[str]:
     counts = Counter(line.what for line in kernel.lines)
     took = sum(line.seconds or 0.0 for line in kernel.lines)
-    told = ", ".join(f"{count:,}x {what}" for what, count in counts.items()) + (f", {took:.2f} s" if took else "")
-    yield f"{kernel.name}  {told}  {_place(kernel)}"
+    summary = ", ".join(f"{count:,}x {what}" for what, count in counts.items()) + (f", {took:.2f} s" if took else "")
+    yield f"{kernel.name}  {summary}  {_place(kernel)}"
     changed = [(name, values) for name, values in kernel.values if len(values) > 1]
     for name, values in changed:
         more = ", ..." if len(values) > VALUES_SHOWN else ""
@@ -51,7 +51,7 @@ def _block(kernel: KernelInLog) -> Iterator[str]:
 
 
 def _warm_up(kernel: KernelInLog, changed: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    """What to add to the warm-up, or what the log lacks to say so."""
+    """Yield what to add to the warm-up, or why the log does not show it."""
     if all(line.backend != "Triton" for line in kernel.lines):
         yield f"  not a kernel of Triton but of {kernel.lines[0].backend}"
     elif changed:
@@ -73,7 +73,7 @@ def _place(kernel: KernelInLog) -> str:
 
 
 def render_log_json(kernels: Sequence[KernelInLog]) -> str:
-    """One JSON object."""
+    """Render the kernels of a log as a JSON object."""
     return json.dumps({"schema": SCHEMA, "kernels": [_as_json(kernel) for kernel in kernels]}, indent=2) + "\n"
 
 

@@ -29,25 +29,25 @@ class Frame:
 
     @property
     def margin(self) -> str:
-        """Blanks as wide as the widest line number of the block."""
+        """Return spaces as wide as the largest line number of the frame."""
         numbers = [self.finding.span.end_line + CONTEXT_LINES, *(step.line for step in self.finding.trail)]
         return " " * len(str(max(numbers)))
 
     @property
     def place(self) -> tuple[str, int]:
-        """Path and first line of the finding."""
+        """Return the path and the first line of the finding."""
         return (self.finding.path, self.finding.span.line)
 
     @property
     def room(self) -> int:
-        """The columns that are left for code."""
+        """Return how many columns are left for code."""
         return max(self.width - len(self.margin) - len(" | "), len(CUT) * 2)
 
 
 def draw_frame(frame: Frame, style: str) -> Iterator[Text]:
-    """The lines of the span with one around, in `style` the span underlined, or marked where it has many lines.
+    """Yield the lines of the span with CONTEXT_LINES around them; the span is underlined or marked in `style`.
 
-    Nothing where the file is unreadable, or the span empty: then the whole file is meant.
+    Nothing if the file cannot be read, or if the span is empty because the finding concerns the whole file.
     """
     span, lines = frame.finding.span, frame.lines_of(frame.finding.path)
     if span.line > len(lines) or (span.line, span.column) == (span.end_line, span.end_column):
@@ -70,14 +70,14 @@ def draw_frame(frame: Frame, style: str) -> Iterator[Text]:
 
 
 def columns_skipped(frame: Frame, text: str) -> int:
-    """How many columns of `text` are left out on the left, so that the span of a long line can be seen."""
+    """Return how many columns of `text` to skip on the left so that the span of a long line is visible."""
     span = frame.finding.span
     start, end = (cell_len(printable(text[: column - 1])) for column in (span.column, span.end_column))
     return 0 if end <= frame.room - len(CUT) else max(start - frame.room // 2, 0)
 
 
 def underline(frame: Frame, text: str, style: str, skipped: int) -> Text:
-    """The carets below `text`, the only line of the span."""
+    """Draw the carets below `text`, the only line of the span."""
     start, end = frame.finding.span.column - 1, frame.finding.span.end_column - 1
     carets = max(cell_len(printable(text[start:end])), 1)
     return bar(frame, " " * (cell_len(printable(text[:start])) - skipped) + "^" * carets, style)
@@ -86,7 +86,7 @@ def underline(frame: Frame, text: str, style: str, skipped: int) -> Text:
 def draw_line(
     frame: Frame, path: str, number: int, *, mark: tuple[str, str] | None = None, skipped: int = 0
 ) -> Iterator[Text]:
-    """Line `number` of `path` after its number and `mark`, a character and its style; nothing for no such line."""
+    """Yield line `number` of `path`, after its number and `mark` (character, style); nothing if it is missing."""
     lines = frame.lines_of(path)
     if 1 <= number <= len(lines):
         label = f"{number:>{len(frame.margin)}} |"
@@ -97,7 +97,7 @@ def draw_line(
 
 
 def crop(code: str, room: int, skipped: int) -> str:
-    """`code` in `room` columns, less the first `skipped`; where something is left out stands CUT."""
+    """Shorten `code` to `room` columns after skipping its first `skipped` columns; CUT marks what is missing."""
     width = cell_len(code)
     if skipped and width > skipped:
         code = CUT + chop_cells(code, skipped + len(CUT))
@@ -107,7 +107,7 @@ def crop(code: str, room: int, skipped: int) -> str:
 
 
 def chop_cells(code: str, columns: int) -> str:
-    """`code` without its first `columns` columns."""
+    """Remove the first `columns` terminal columns of `code`."""
     while columns > 0 and code:
         columns -= cell_len(code[0])
         code = code[1:]
@@ -115,12 +115,12 @@ def chop_cells(code: str, columns: int) -> str:
 
 
 def bar(frame: Frame, text: str = "", style: str = "") -> Text:
-    """A line of the frame that is none of the file, cut where the frame ends."""
+    """Draw a line of the frame that is not from the file, cut at the frame's width."""
     line = Text.assemble((f"{frame.margin} | ", "blue"), (text[: frame.room], style))
     line.rstrip()
     return line
 
 
 def printable(text: str) -> str:
-    """`text` with tabs of one width, and without what would steer a terminal."""
+    """Replace tabs by spaces, and unprintable characters by U+FFFD."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text.replace("\t", TAB))

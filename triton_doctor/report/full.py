@@ -50,13 +50,13 @@ MEASURE = Console(file=io.StringIO(), _environ=environment_of_console())
 
 
 def render_full(scan: Scan, view: View) -> str:
-    """The causes by kernel, the worst first, then what is left out, counts by rule and the summary."""
+    """Render the causes by kernel, the worst first, then what is left out, counts by rule and the summary."""
     width = max(view.width, NARROWEST)
     return print_lines(list(draw_scan(scan, view, width)), color=view.color, width=width)
 
 
 def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
-    """The lines of the report."""
+    """Yield the lines of the whole report, wrapped to `width`."""
     lists_infos = not view.show.isdisjoint({Show.INFO, Show.ALL})
     listed = [finding for finding in scan.findings if lists_infos or finding.severity > Severity.INFO]
     kernels = group_findings(listed)
@@ -80,22 +80,22 @@ def draw_scan(scan: Scan, view: View, width: int) -> Iterator[Text]:
 def draw_undecided(scan: Scan, width: int) -> Iterator[Text]:
     """Yield a question for each constexpr that is undecided, and the ways to decide them."""
     yield Text("undecided constexprs:", "bold")
-    for one in scan.undecided:
-        question = describe_question(f"`{one.parameter}` of `{one.kernel}`", one.hints)
-        yield from hang("  ", f"{one.location.path}:{one.location.line}: {question}", width)
+    for constexpr in scan.undecided:
+        question = describe_question(f"`{constexpr.parameter}` of `{constexpr.kernel}`", constexpr.hints)
+        yield from hang("  ", f"{constexpr.location.path}:{constexpr.location.line}: {question}", width)
     yield from hang("  ", WAYS_TO_DECIDE, width)
     yield Text()
 
 
 def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iterator[Text]:
-    """What is not listed, counts by rule, and the summary."""
+    """Yield what is not listed, counts by rule, and the summary."""
     infos = [finding for finding in scan.findings if finding.severity is Severity.INFO]
     if len(listed) > COUNTED:
         counts = count_rules(listed)
         for number, code in counts:
             yield Text.assemble(f"{number:>{len(f'{counts[0][0]:,}')},}  ", _linked(code, view), f" {rule_name(code)}")
         yield from hang("", f"`triton-doctor rule {counts[0][1]}` explains a rule", width)
-    if infos and not any(one.severity is Severity.INFO for one in listed):
+    if infos and not any(finding.severity is Severity.INFO for finding in listed):
         are = plural(len(infos), "info is", "infos are")
         yield from hang("", f"{are} not listed ({describe_counts(infos)}): `--show info` lists them", width)
     for line in (*summarize_evidence(scan), summarize(scan)):
@@ -103,7 +103,7 @@ def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iter
 
 
 def draw_kernel(kernel: KernelBlocks, view: View, width: int, *, room: int) -> Iterator[Text]:
-    """The blocks of one kernel, the first `room` of them in full, below its name where there are several."""
+    """Yield the blocks of one kernel, the first `room` of them in full; its name is above them if there are several."""
     if len(kernel.blocks) > 1 and room > 0 and kernel.place is not None and kernel.kernel is not None:
         where = f"{kernel.place.path}:{kernel.place.line}"
         yield from hang("", f"`{kernel.kernel}` ({where}): {len(kernel.blocks)} causes", width)
@@ -116,7 +116,7 @@ def draw_kernel(kernel: KernelBlocks, view: View, width: int, *, room: int) -> I
 
 
 def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
-    """The lines of one cause in full."""
+    """Yield the lines of one cause in full."""
     finding = block.finding
     frame = Frame(view.lines_of, finding, width)
     yield _heading(finding, view)
@@ -136,7 +136,7 @@ def draw_block(block: Block, view: View, width: int) -> Iterator[Text]:
 
 
 def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
-    """What and where, and in how many other places."""
+    """Yield the place and message of a cause without code, and how many other places have it."""
     yield _heading(block.finding, view)
     more = describe_others(block)
     yield from hang("  ", block.finding.message + (f" (also: {more})" if more else ""), width)
@@ -150,7 +150,7 @@ def draw_short(block: Block, view: View, width: int) -> Iterator[Text]:
 
 
 def describe_followers(block: Block) -> Iterator[str]:
-    """A line for each parameter that is computed from the one of the block: the remedy is due for it too."""
+    """Yield a line for each parameter that is computed from the one of the block and needs the same remedy."""
     for follower in block.followers:
         names = " and ".join(f"`{name}`" for name in follower.facts.follows)
         kernel = f" of `{follower.facts.kernel}`" if follower.facts.kernel != block.finding.facts.kernel else ""
@@ -169,15 +169,15 @@ def _heading(finding: Finding, view: View) -> Text:
 
 
 def _linked(code: str, view: View, style: str = "") -> tuple[str, Style | str]:
-    """`code`, which a terminal that can opens the page of."""
+    """Return `code` with its style, as a link to its page if the terminal supports links."""
     link = installed_home().page_uri(code) if view.links else None
     return code, Style.parse(style) + Style(link=link) if link else style
 
 
 def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
-    """A note for each step, and below it the line that it is about; a file is named where it begins.
+    """Yield a note for each step and the source line that it is about; the file is named when it changes.
 
-    A line is not drawn again right below itself, nor the line of the finding, which stands above.
+    A line is not repeated directly below itself, nor is the finding's own line, which the frame shows.
     """
     path, shown = frame.finding.path, None
     for step in trail:
@@ -190,7 +190,7 @@ def draw_trail(trail: tuple[Step, ...], frame: Frame) -> Iterator[Text]:
 
 
 def describe_others(block: Block) -> str:
-    """How many other kernels and launches have the cause: `30 kernels, 2 launches`; nothing for none."""
+    """Format how many other kernels and launches have the cause: `30 kernels, 2 launches`; empty if none have."""
     own = block.kernel
     kernels = {kernel_of(other) for other in block.others} - {own, None}
     places = set(_places(block))
@@ -201,35 +201,35 @@ def describe_others(block: Block) -> str:
 
 
 def _places(block: Block) -> dict[Location, str | None]:
-    """The other places of the cause, and the kernel of each where it is another one."""
+    """Return the other places of the cause, each with its kernel if that is not the one of the block."""
     own = block.finding.facts.kernel
     found: dict[Location, str | None] = {}
     for other in block.others:
         found[Location(other.path, other.span.line)] = other.facts.kernel if other.facts.kernel != own else None
-    for one in (block.finding, *block.others):
-        for place in one.facts.also:
-            found.setdefault(place, one.facts.kernel if one.facts.kernel != own else None)
+    for finding in (block.finding, *block.others):
+        for place in finding.facts.also:
+            found.setdefault(place, finding.facts.kernel if finding.facts.kernel != own else None)
     found.pop(Location(block.finding.path, block.finding.span.line), None)
     return found
 
 
 def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
-    """Where else it is true: a line for each of the first files, with lines and kernels."""
+    """Yield the other places of the cause, by file: the lines, and the kernels where they differ."""
     more = describe_others(block)
     if not more:
         return
     yield from hang(f"{frame.margin} = also: ", more, frame.width)
     by_file: defaultdict[str, list[str]] = defaultdict(list)
-    for place, kernel in sorted(_places(block).items(), key=lambda one: one[0]):
+    for place, kernel in sorted(_places(block).items(), key=lambda pair: pair[0]):
         by_file[place.path].append(f"{place.line}" + (f" `{kernel}`" if kernel is not None else ""))
-    for path, told in list(by_file.items())[:FILES_SHOWN]:
-        one_line = f"{path}:{', '.join(told)}"
+    for path, listed in list(by_file.items())[:FILES_SHOWN]:
+        one_line = f"{path}:{', '.join(listed)}"
         if cell_len(f"{frame.margin}--> {one_line}") <= frame.width:
             yield from hang(f"{frame.margin}--> ", one_line, frame.width)
         else:
             # A path is never wrapped: a terminal could not open it.
             yield Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(path))
-            yield from hang(f"{frame.margin}    ", ", ".join(told), frame.width)
+            yield from hang(f"{frame.margin}    ", ", ".join(listed), frame.width)
     left = list(by_file.values())[FILES_SHOWN:]
     if left:
         files = plural(len(left), "file")
@@ -237,12 +237,12 @@ def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
 
 
 def locate(frame: Frame, path: str, line: int) -> Text:
-    """A line that only says where."""
+    """Draw a line that only names a place."""
     return Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(f"{path}:{line}"))
 
 
 def hang(lead: str, text: str, width: int) -> Iterator[Text]:
-    """`text` in lines of `width`, the first after `lead`, the others indented as far; what is `quoted` stands out."""
+    """Wrap `text` to `width`: the first line after `lead`, the others indented as far; `quoted` words are bold."""
     body = Text(escape_line(text))
     body.highlight_regex(r"`[^`]+`", "bold")
     room = max(width - len(lead), NARROWEST // 2)

@@ -18,12 +18,12 @@ LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 
 def render_github(scan: Scan) -> str:
-    """One command a finding; nothing for none."""
+    """Render a workflow command for each finding; empty if there are none."""
     return "".join(f"{command(finding)}\n" for finding in scan.findings)
 
 
 def command(finding: Finding) -> str:
-    """`::warning file=...,line=...::message`, the advice on a line of its own."""
+    """Format a finding as `::warning file=...,line=...::message`, with its advice on another line."""
     span = finding.span
     path, cell = split_cell(finding.path)
     # Of a notebook, GitHub knows the lines of the JSON: the cell stands in the message.
@@ -40,10 +40,10 @@ def command(finding: Finding) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` as the message of a workflow command."""
+    """Escape `text` as the message of a workflow command."""
     return "".join(ENCODED.get(char) or escape_character(char) for char in text)
 
 
 def escape_property(text: str) -> str:
-    """`text` as the value of a property, which a comma or a colon would end."""
+    """Escape `text` as the value of a property, which a comma or a colon would end."""
     return escape(text).replace(":", "%3A").replace(",", "%2C")

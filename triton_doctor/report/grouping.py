@@ -30,12 +30,12 @@ class Block:
 
     @property
     def kernel(self) -> tuple[object, ...] | None:
-        """What tells the kernel of the first finding from others; None for a finding about no kernel."""
+        """Return what identifies the kernel of the first finding; None if it is about no kernel."""
         return kernel_of(self.finding)
 
     @property
     def size(self) -> int:
-        """The number of findings that it stands for."""
+        """Return the number of findings that the block represents."""
         return 1 + len(self.others) + len(self.followers)
 
 
@@ -49,25 +49,27 @@ class KernelBlocks:
 
     @property
     def rank(self) -> tuple[Severity, int]:
-        """The more severe, and of equals the one with more places, comes first."""
+        """Return the sort key: severity first, then the number of findings of the largest block."""
         return max((block.finding.severity, block.size) for block in self.blocks)
 
 
 def kernel_of(finding: Finding) -> tuple[object, ...] | None:
-    """What tells the kernel of `finding` from others."""
+    """Return what identifies the kernel of `finding`; None if it is about no kernel."""
     facts = finding.facts
     return None if facts.kernel is None else (facts.kernel_location, facts.kernel)
 
 
 def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
-    """The blocks of `findings`, by kernel, the worst first."""
+    """Group `findings` into blocks of one cause, and those by kernel; the worst kernel first."""
     by_cause: defaultdict[object, list[Finding]] = defaultdict(list)
     followers: defaultdict[object, list[Finding]] = defaultdict(list)
-    in_order = sorted(findings, key=lambda one: one.order)
-    leading = {(kernel_of(one), one.facts.parameter): one for one in in_order if not one.facts.follows}
+    in_order = sorted(findings, key=lambda finding: finding.order)
+    leading = {
+        (kernel_of(finding), finding.facts.parameter): finding for finding in in_order if not finding.facts.follows
+    }
     for finding in in_order:
         followed = (leading.get((kernel_of(finding), name)) for name in finding.facts.follows)
-        lead = next((one for one in followed if one is not None and one.severity >= finding.severity), None)
+        lead = next((leader for leader in followed if leader is not None and leader.severity >= finding.severity), None)
         if lead is None or finding.evidence is not None:
             by_cause[cause(finding)].append(finding)
         else:
@@ -81,17 +83,17 @@ def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
         KernelBlocks(
             kernel=blocks[0].finding.facts.kernel,
             place=blocks[0].finding.facts.kernel_location,
-            blocks=tuple(sorted(blocks, key=lambda one: (-one.finding.severity, one.finding.order))),
+            blocks=tuple(sorted(blocks, key=lambda block: (-block.finding.severity, block.finding.order))),
         )
         for blocks in begun.values()
     ]
-    return tuple(sorted(grouped, key=lambda one: ([-rank for rank in one.rank], one.blocks[0].finding.order)))
+    return tuple(sorted(grouped, key=lambda kernel: ([-rank for rank in kernel.rank], kernel.blocks[0].finding.order)))
 
 
 def cause(finding: Finding) -> object:
-    """What two findings share that are one thing to do, told in the same words but for the kernel.
+    """Return a key that is equal for findings with the same remedy and the same message, apart from the kernel.
 
-    What a recording says is about one kernel alone.
+    A finding with evidence is a cause of its own, as recordings speak of one kernel only.
     """
     facts = finding.facts
     if finding.evidence is not None:

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
 
 
 def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
-    """A line with the sum, and one for each hint, which come sorted; none decide where the origin was found."""
+    """Yield a line with the sum of the weights, and one for each hint; `hints` are sorted.
+
+    Without hints, one line says that the value was followed to its origin.
+    """
     if not hints:
         yield "the value was followed to where it comes from; no hint decided"
         return
     yield summarize_hints(hints)
     for (toward, name), seen in groupby(hints, key=lambda hint: (hint.toward, hint.name)):
         every = list(seen)
-        places = ", ".join(f"{one.location.path}:{one.location.line}" for one in every if one.location is not None)
+        places = ", ".join(f"{hint.location.path}:{hint.location.line}" for hint in every if hint.location is not None)
         yield f"{toward} {every[0].weight}, {name}: {every[0].says}" + (f" ({places})" if places else "")
 
 
 def summarize_hints(hints: Iterable[HintNote]) -> str:
-    """The weight toward the data, of what it takes, and toward the model: `data 1 of 2`, `data 2 of 4, model 1`."""
+    """Format the weights: those toward data, how much is needed, and those toward the model: `data 2 of 4, model 1`."""
     weights = {(hint.toward, hint.name): hint.weight for hint in hints}
     data = sum(weight for (toward, _), weight in weights.items() if toward == Toward.DATA.value)
     model = sum(weights.values()) - data
@@ -37,7 +40,10 @@ def summarize_hints(hints: Iterable[HintNote]) -> str:
 
 
 def describe_question(parameter: str, hints: Iterable[HintNote]) -> str:
-    """Return what is open about an undecided constexpr: `` `n` may follow the data: it is the length of a list``."""
+    """Format what is open about an undecided constexpr:
+
+    `` `n` may change with the data: it is the length of a list``.
+    """
     reasons = dict.fromkeys(hint.says for hint in hints if hint.toward == Toward.DATA.value)
     if not reasons:
         return f"nothing in sight says whether {parameter} changes with the data"

@@ -18,7 +18,7 @@ SCHEMA = 1
 
 
 def render_json(scan: Scan) -> str:
-    """One JSON object."""
+    """Render `scan` as a JSON object."""
     document = {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -29,7 +29,7 @@ def render_json(scan: Scan) -> str:
 
 
 def finding_object(finding: Finding) -> dict[str, Any]:
-    """`finding` by the contract."""
+    """Convert `finding` to values for JSON, as the schema has it."""
     facts = finding.facts
     path, cell = split_cell(finding.path)
     return {
@@ -61,7 +61,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
 
 
 def hint_object(hint: HintNote) -> dict[str, Any]:
-    """`hint` by the contract."""
+    """Convert `hint` to values for JSON, as the schema has it."""
     place = hint.location
     return {
         "name": hint.name,
@@ -73,13 +73,13 @@ def hint_object(hint: HintNote) -> dict[str, Any]:
 
 
 def _file_and_cell(path: str) -> dict[str, Any]:
-    """The keys of a place; `cell` of a notebook is its number among all cells from 1, and lines are those of it."""
+    """Return the keys of a place: the file, and the number of a notebook's cell, counted from 1, or None."""
     name, cell = split_cell(path)
     return {"path": name, "cell": cell}
 
 
 def evidence_object(evidence: Evidence) -> dict[str, Any]:
-    """What recordings say; `verdict` is confirmed, cleared, not_exercised or added."""
+    """Convert the evidence of recordings for JSON; `verdict` is confirmed, cleared, not_exercised or added."""
     return {
         "verdict": evidence.verdict.value,
         "text": evidence.text,

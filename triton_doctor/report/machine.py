@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.finding import Severity
 from triton_doctor.report import MachineForm
+from triton_doctor.report.cache import spell_bytes
 from triton_doctor.report.concise import count_severities, plural
-from triton_doctor.report.machine_facts import fact_rows, variable_rows
-from triton_doctor.report.machine_text import text_lines
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.rulebook import rule_name
+from triton_doctor.terminal import escape_line
+from triton_doctor.variables import is_of_other_backend, looks_like_triton, newest_version, variables
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from triton_doctor.finding import MachineFinding
-    from triton_doctor.machine.facts import Machine
+    from triton_doctor.machine.facts import Cache, Gpu, Machine
     from triton_doctor.variables import Variable, Version
 
 SCHEMA = 1
@@ -33,7 +36,10 @@ def render_machine(
     color: bool = False,
     width: int = 120,
 ) -> str:
-    """All of it in `form`; variables as Triton `version` reads them. `color` and `width` are of the text."""
+    """Render facts and findings of a machine in `form`.
+
+    Variables are described as Triton `version` reads them. `color` and `width` apply to the text form.
+    """
     match form:
         case MachineForm.TEXT:
             lines = [*text_lines(machine, findings, version, color=color, width=width), summarize(machine, findings)]
@@ -45,7 +51,7 @@ def render_machine(
 
 
 def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> Iterator[str]:
-    """For an issue: a table of facts, one of variables, and the findings as a list."""
+    """Yield the report for an issue: a table of facts, a table of variables, and a list of findings."""
     yield from table_lines([("fact", "value"), *fact_rows(machine)])
     yield ""
     settings = [(f"`{setting}`", text) for setting, text in variable_rows(machine, version)]
@@ -62,7 +68,7 @@ def markdown_lines(machine: Machine, findings: Sequence[MachineFinding], version
 
 
 def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
-    """How much is wrong, in one line."""
+    """Format how many findings there are, in one line."""
     if not findings:
         limit = "" if machine.triton else ", as far as can be told without triton"
         return f"nothing is wrong with this machine{limit}"
@@ -70,7 +76,7 @@ def summarize(machine: Machine, findings: Sequence[MachineFinding]) -> str:
 
 
 def machine_object(machine: Machine, findings: Sequence[MachineFinding], version: Version) -> dict[str, Any]:
-    """All of it as plain values."""
+    """Convert facts and findings to values for JSON."""
     return {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -92,7 +98,7 @@ def machine_object(machine: Machine, findings: Sequence[MachineFinding], version
 
 
 def render_variables(rows: Sequence[Variable], version: Version, form: MachineForm) -> str:
-    """The variables that Triton `version` reads, each with its default, effect and moment."""
+    """Render the variables that Triton `version` reads: default, effect, and when each is read."""
     if form is MachineForm.JSON:
         listed = [
             {
@@ -115,3 +121,140 @@ def render_variables(rows: Sequence[Variable], version: Version, form: MachineFo
         moment = f", read: {row.read}" if row.read else ""
         lines += [row.name, f"    {row.effect}; default: {row.default or 'unset'}{moment}{key}"]
     return "\n".join([*lines, f"triton {version} reads {plural(len(rows), 'such variable')}"]) + "\n"
+
+
+LONGEST = 300
+
+
+def fact_rows(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield label and text of every fact except the variables."""
+    yield "python", f"{machine.python}, {machine.executable}, {machine.system}"
+    if machine.triton:
+        yield "triton", f"{machine.triton.name} {machine.triton.version}, {machine.triton.folder}"
+    else:
+        yield "triton", "not installed"
+    if machine.torch:
+        wants = machine.torch_wants
+        pinned = f", wants {wants.name} {wants.version}" if wants else ""
+        yield "torch", f"{machine.torch.version}, built for {machine.torch_build}{pinned}, {machine.torch.folder}"
+    else:
+        yield "torch", "not installed"
+    yield "numpy", machine.numpy or "not installed"
+    for gpu in machine.gpus:
+        yield "gpu", describe_gpu(gpu, machine.driver)
+    if not machine.gpus:
+        yield "gpu", "none"
+    if machine.gpus:
+        yield "library", machine.driver_library or "not found"
+    yield "compiler", machine.compiler or "none"
+    yield "headers", machine.headers or f"missing: {machine.headers_expected}"
+    for tool in machine.ptxas:
+        yield "ptxas", f"{tool.release}, {tool.path}" + (f", by {tool.set_by}" if tool.set_by else "")
+    if machine.cache:
+        yield from cache_rows(machine.cache)
+        if machine.torch and machine.cache.set_by != "TRITON_CACHE_DIR":
+            # Inductor leaves only this variable as it is (torch 2.13 _inductor/runtime/triton_heuristics.py:492).
+            root = machine.variables.get("TORCHINDUCTOR_CACHE_DIR", "/tmp/torchinductor_$USER")
+            yield "", f"{root}/triton/<device> from the first kernel of torch.compile on, for the whole process"
+
+
+def describe_gpu(gpu: Gpu, driver: str | None) -> str:
+    """Describe a GPU in one line: name, architecture, driver version, memory."""
+    parts = [gpu.name]
+    if gpu.arch:
+        parts.append(f"sm_{gpu.arch}" if gpu.backend == "cuda" else gpu.arch)
+    if driver and gpu.backend == "cuda":
+        parts.append(f"driver {driver}")
+    if gpu.memory_bytes is not None:
+        free = f"{spell_bytes(gpu.free_bytes)} of " if gpu.free_bytes is not None else ""
+        parts.append(f"{free}{spell_bytes(gpu.memory_bytes)} free" if free else spell_bytes(gpu.memory_bytes))
+    return ", ".join(parts)
+
+
+def cache_rows(cache: Cache) -> Iterator[tuple[str, str]]:
+    """Yield the rows on the cache folder: its place, its size, and the kernels with the most variants."""
+    room = cache.file_system
+    decided = f"by {cache.set_by}" if cache.set_by else "by the user's home"
+    yield "cache", f"{cache.path}, {decided}, {room.kind or 'unknown file system'}, {spell_bytes(room.free_bytes)} free"
+    if not cache.exists:
+        yield "", "not there yet"
+        return
+    least = "" if cache.is_whole else "at least "
+    yield "", f"{least}{plural(cache.entries, 'entry', 'entries')}, {spell_bytes(cache.size_bytes)}"
+    if cache.most:
+        yield "", "most variants: " + ", ".join(f"{kernel} {count:,}" for kernel, count in cache.most)
+
+
+def variable_rows(machine: Machine, version: Version) -> Iterator[tuple[str, str]]:
+    """Yield each variable that is set, with what Triton `version` does with it."""
+    for name, value in machine.variables.items():
+        shown = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
+        yield f"{name}={escape_line(shown)}", describe_variable(name, value, version)
+
+
+def describe_variable(name: str, value: str, version: Version) -> str:
+    """Describe the variable `name` in Triton `version` at `value`: its effect, and whether it is in the key."""
+    variable = variables().get(name)
+    if variable is None and is_of_other_backend(name):
+        return "of another backend"
+    if variable is None:
+        return f"no triton reads it up to {newest_version()}" if looks_like_triton(name) else "not triton's"
+    if variable.first is None:
+        return variable.effect or f"read by {variable.reader}"
+    if not variable.read_by(version):
+        return f"not read by triton {version}"
+    parts = [variable.at(value).effect] if variable.effect else []
+    if variable.read:
+        parts.append(f"read: {variable.read}")
+    parts.append("in the cache key" if variable.enters_key(version) else "not in the cache key")
+    return "; ".join(parts)
+
+
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+STYLES = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.INFO: "\x1b[1;36m"}
+NARROWEST = 40
+
+
+def text_lines(
+    machine: Machine, findings: Sequence[MachineFinding], version: Version, *, color: bool, width: int
+) -> Iterator[str]:
+    """Yield facts, variables and findings for a terminal. Commands are never wrapped, so that they can be copied."""
+    width = max(width, NARROWEST)
+    rows = list(fact_rows(machine))
+    labels = max(len(label) for label, _ in rows)
+    for label, text in rows:
+        yield from hang(f"{label:<{labels}}  ", text, width)
+    yield ""
+    settings = list(variable_rows(machine, version))
+    if settings:
+        title = f"variables, as triton {version} reads them"
+        yield f"{BOLD}{title}{PLAIN}" if color else title
+        for setting, text in settings:
+            yield f"  {setting}"
+            yield from hang("      ", text, width)
+        yield ""
+    for finding in findings:
+        name = f"{finding.code} {rule_name(finding.code)}"
+        yield (
+            f"{STYLES[finding.severity]}{name}{PLAIN} ({finding.severity.label})"
+            if color
+            else (f"{name} ({finding.severity.label})")
+        )
+        yield from hang("  ", finding.message, width)
+        yield from hang("  = note: ", finding.evidence, width)
+        yield from hang("  = help: ", finding.remedy, width)
+        if finding.command:
+            yield f"  $ {escape_line(finding.command)}"
+        yield ""
+
+
+def hang(lead: str, text: str, width: int) -> list[str]:
+    """Wrap `text` to `width`, the first line after `lead`, the others indented as far; long words are not broken."""
+    return textwrap.wrap(
+        escape_line(text),
+        width,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

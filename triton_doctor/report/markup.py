@@ -16,7 +16,7 @@ RUN_OF_BACKTICKS = re.compile(r"`{2,}")
 
 
 def escape_markdown(text: str) -> str:
-    """`text` in one line; what it has between backticks stays code, all else is shown as it is."""
+    """Escape `text` as one line of Markdown; what it has between backticks remains code."""
     text = RUN_OF_BACKTICKS.sub(lambda run: "\\x60" * len(run[0]), escape_line(text))
     parts = text.split("`")
     closed = len(parts) - 1 - (len(parts) - 1) % 2
@@ -25,12 +25,15 @@ def escape_markdown(text: str) -> str:
 
 
 def escape_prose(text: str) -> str:
-    """`text`, which has no code in it."""
+    """Escape `text` without code for Markdown."""
     return SPECIAL.sub(r"\\\1", text).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def table_lines(rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
-    """A Markdown table, the first of `rows` its head; with `numbers`, all columns but the first go to the right."""
+    """Yield a Markdown table; the first of `rows` is its head.
+
+    `numbers` aligns all columns but the first to the right.
+    """
     for number, row in enumerate(rows):
         yield f"| {' | '.join(escape_markdown(cell).replace('|', chr(92) + '|') for cell in row)} |"
         if number == 0:

@@ -21,7 +21,7 @@ NARROWEST_SUMMARY = 30
 
 
 def render_page(page: RulePage, *, color: bool, width: int) -> str:
-    """One page as a terminal shows Markdown."""
+    """Render a rule page as Markdown is shown in a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
     from rich.text import Text
@@ -43,7 +43,7 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
 
 
 def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:
-    """Code, severity, name and summary, a line each; wrapped where that is longer than `width`, if it is given."""
+    """Render a line for each rule with code, severity, name and summary, wrapped to `width` if it is given."""
     names = max((len(page.name) for page in pages), default=0)
     lines: list[str] = []
     for page in pages:
@@ -61,12 +61,12 @@ def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:
 
 
 def render_page_json(page: RulePage) -> str:
-    """One page as a JSON object."""
+    """Render one page as a JSON object."""
     return json.dumps({"schema": SCHEMA, **page_object(page)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def render_pages_json(pages: Sequence[RulePage]) -> str:
-    """All pages as one JSON object."""
+    """Render all pages as one JSON object."""
     return (
         json.dumps({"schema": SCHEMA, "rules": [page_object(page) for page in pages]}, indent=2, ensure_ascii=False)
         + "\n"
@@ -74,7 +74,7 @@ def render_pages_json(pages: Sequence[RulePage]) -> str:
 
 
 def page_object(page: RulePage) -> dict[str, Any]:
-    """`page` as plain values."""
+    """Convert `page` to values for JSON."""
     return {
         "code": page.code,
         "name": page.name,

@@ -26,7 +26,7 @@ LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 
 def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]] = lambda finding: ()) -> str:
-    """One log with one run; its rules are those that were found. `replaced` gives what a fix replaces."""
+    """Render a SARIF log with one run and the rules that were found. `replaced` gives what a fix replaces."""
     codes = sorted({finding.code for finding in scan.findings})
     document = {
         "$schema": SCHEMA,
@@ -51,7 +51,7 @@ def render_sarif(scan: Scan, replaced: Callable[[Finding], Sequence[Replacement]
 
 
 def rule_object(code: str) -> dict[str, Any]:
-    """The reportingDescriptor of `code`, with its page as help."""
+    """Build the reportingDescriptor of `code`, with its page as help."""
     if code not in page_paths():
         return {"id": code}
     page, home = read_page(code), installed_home()
@@ -68,18 +68,18 @@ def rule_object(code: str) -> dict[str, Any]:
 
 
 def fix_object(plan: Plan, replaced: Sequence[Replacement]) -> dict[str, Any]:
-    """The fix object of `plan`: a change for each file."""
+    """Build the fix object of `plan`: a change for each file."""
     by_path: dict[str, list[dict[str, Any]]] = {}
-    for one in replaced:
-        region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), (*one.start, *one.end), strict=True))
-        replacement = {"deletedRegion": region, "insertedContent": {"text": one.text}}
-        by_path.setdefault(one.path, []).append(replacement)
+    for edit in replaced:
+        region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), (*edit.start, *edit.end), strict=True))
+        replacement = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+        by_path.setdefault(edit.path, []).append(replacement)
     changes = [{"artifactLocation": location(path), "replacements": found} for path, found in by_path.items()]
     return {"description": {"text": f"{plan.title} ({plan.safety})"}, "artifactChanges": changes}
 
 
 def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -> dict[str, Any]:
-    """The result object of `finding`; its trail and the other launches are related locations."""
+    """Build the result object of `finding`; its trail and its other launches are related locations."""
     steps = [(step.path, step.line, step.text) for step in finding.trail]
     others = [(place.path, place.line, "also launched here") for place in finding.facts.also]
     return {
@@ -108,22 +108,22 @@ def result(finding: Finding, rule_index: int, replaced: Sequence[Replacement]) -
 
 
 def physical_location(path: str, region: dict[str, int]) -> dict[str, Any]:
-    """`region` of the file at `path`: a path below the working directory stays relative to it.
+    """Build the location of `region` in `path`, relative to the working directory if it is below it.
 
-    Of a notebook, lines would be those of its JSON: its beginning stands for a cell.
+    A notebook is located as a whole, because lines would be those of its JSON.
     """
     name, cell = split_cell(path)
     return {"artifactLocation": location(name), "region": region if cell is None else {"startLine": 1}}
 
 
 def location(path: str) -> dict[str, str]:
-    """The artifactLocation of the file at `path`."""
+    """Build the artifactLocation of the file at `path`."""
     quoted = quote(os.fsencode(path))  # a name need not be UTF-8
     return {"uri": f"file://{quoted}" if PurePosixPath(path).is_absolute() else quoted}
 
 
 def region(span: Span) -> dict[str, int]:
-    """`span` as SARIF counts: from 1, the end column exclusive, as we do."""
+    """Convert `span` to a region: SARIF also counts from 1 and excludes the end column."""
     return {
         "startLine": span.line,
         "startColumn": span.column,

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def line_reader(cwd: Path, texts: Mapping[str, bytes]) -> Callable[[str], tuple[str, ...]]:
-    """A function from path to lines without their ends. `texts` stand in for files; an unreadable one has no lines."""
+    """Return a cached function from a path to its lines without line ends; none if it cannot be read.
+
+    `texts` replace files by their content.
+    """
 
     @cache
     def lines_of(path: str) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def line_reader(cwd: Path, texts: Mapping[str, bytes]) -> Callable[[str], tuple[
 
 
 def split_lines(data: bytes) -> tuple[str, ...]:
-    """The lines of a source file as Python counts them: a form feed ends none. Bytes that are no text are replaced."""
+    """Split a source file into lines as Python does: a form feed ends none. Undecodable bytes are replaced."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError:

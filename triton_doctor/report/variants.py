@@ -34,7 +34,7 @@ ROLES = {
 
 
 def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: int, why: bool = False) -> str:
-    """Each kernel: its launches, its parameters by role, the paths of the values that matter, and the sum.
+    """Render each kernel: launches, parameters by role, paths of the values that matter, and the number of variants.
 
     `why` adds the hints on each parameter.
     """
@@ -43,7 +43,7 @@ def render_kernels(kernels: Sequence[ExplainedKernel], *, color: bool, width: in
 
 
 def render_kernels_json(kernels: Sequence[ExplainedKernel]) -> str:
-    """The same as JSON, schema 1."""
+    """Render the kernels as JSON, schema 1."""
     return json.dumps({"schema": SCHEMA, "kernels": [_json(kernel) for kernel in kernels]}, indent=2) + "\n"
 
 
@@ -57,7 +57,7 @@ def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[
         configs = f"all {kernel.configs} configs" if kernel.configs else "all configs"
         yield from hang("", f"autotunes {configs} for each combination of {names}", width)
     for role, heading in ROLES.items():
-        rows = [one for one in kernel.parameters if one.role == role]
+        rows = [parameter for parameter in kernel.parameters if parameter.role == role]
         if rows:
             yield Text()
             yield from hang("", heading, width)
@@ -72,20 +72,22 @@ def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[
     if why:
         yield Text()
         yield from hang("", "hints: what suggests how often a value changes", width)
-        for one in kernel.parameters:
-            yield from _draw_hints(one, width)
+        for parameter in kernel.parameters:
+            yield from _draw_hints(parameter, width)
     yield Text()
     yield from _draw_sum(kernel, width)
 
 
-def _counts(one: ExplainedParameter) -> bool:
-    """Whether each value costs something."""
-    return one.role == "constexpr" or one.in_autotune_key
+def _counts(parameter: ExplainedParameter) -> bool:
+    """Return whether each new value of the parameter causes a compile or a round of tuning."""
+    return parameter.role == "constexpr" or parameter.in_autotune_key
 
 
-def _name_with_findings(one: ExplainedParameter) -> Text:
-    told = [(f"{GAP}{finding.code} ({finding.severity.label})", STYLES[finding.severity]) for finding in one.findings]
-    return Text.assemble((escape_line(one.name), "bold"), *told)
+def _name_with_findings(parameter: ExplainedParameter) -> Text:
+    codes = [
+        (f"{GAP}{finding.code} ({finding.severity.label})", STYLES[finding.severity]) for finding in parameter.findings
+    ]
+    return Text.assemble((escape_line(parameter.name), "bold"), *codes)
 
 
 def _draw_launches(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
@@ -98,8 +100,8 @@ def _draw_launches(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
 
 
 def _draw_rows(rows: Sequence[ExplainedParameter], width: int) -> Iterator[Text]:
-    """A line for each parameter, in the columns that fit; where a value comes from takes what is left."""
-    cells = [_cells(one) for one in rows]
+    """Yield a line for each parameter, with the columns that fit; the origin of its value takes the remaining width."""
+    cells = [_cells(row) for row in rows]
     names = max(cell_len(cell[0]) for cell in cells)
     columns = [max(cell_len(cell[column]) for cell in cells) for column in range(4)]
     left = width - len(GAP) - names
@@ -121,37 +123,39 @@ def _draw_rows(rows: Sequence[ExplainedParameter], width: int) -> Iterator[Text]
         yield line
 
 
-def _style(one: ExplainedParameter) -> str:
-    if one.kind is Variability.UNKNOWN:
+def _style(parameter: ExplainedParameter) -> str:
+    if parameter.kind is Variability.UNKNOWN:
         return "dim"
-    return "bold" if one.kind is Variability.PER_CALL and _counts(one) else ""
+    return "bold" if parameter.kind is Variability.PER_CALL and _counts(parameter) else ""
 
 
-def _cells(one: ExplainedParameter) -> tuple[str, str, str, str]:
-    """Name, how often its value changes, the rules that report it, and what the kernel uses it for."""
-    changes = one.kind.label.replace("_", " ")
-    if one.bound is not None and one.kind in (Variability.FEW, Variability.LOGARITHMIC, Variability.PER_CALL):
-        changes += f", up to {one.bound:,}"
-    if one.in_autotune_key:
+def _cells(parameter: ExplainedParameter) -> tuple[str, str, str, str]:
+    """Return name, how often the value changes, the rules that report it, and what the kernel uses it for."""
+    changes = parameter.kind.label.replace("_", " ")
+    bounded = (Variability.FEW, Variability.LOGARITHMIC, Variability.PER_CALL)
+    if parameter.bound is not None and parameter.kind in bounded:
+        changes += f", up to {parameter.bound:,}"
+    if parameter.in_autotune_key:
         changes += ", in key"
-    codes = ", ".join(dict.fromkeys(finding.code for finding in one.findings))
-    return escape_line(one.name), changes, codes, one.use.replace("_", " ") if one.role == "constexpr" else ""
+    codes = ", ".join(dict.fromkeys(finding.code for finding in parameter.findings))
+    use = parameter.use.replace("_", " ") if parameter.role == "constexpr" else ""
+    return escape_line(parameter.name), changes, codes, use
 
 
-def _draw_hints(one: ExplainedParameter, width: int) -> Iterator[Text]:
-    """What the hints on a parameter weigh, and each of them; nothing for an argument whose value is known."""
-    changes = one.kind.label.replace("_", " ")
-    if one.hints:
-        first, *others = describe_hints(one.hints)
-        yield from hang(GAP, f"{one.name}: {first} ({changes})", width)
+def _draw_hints(parameter: ExplainedParameter, width: int) -> Iterator[Text]:
+    """Yield the sum of the hints on a parameter, and each hint; nothing for an argument whose value is known."""
+    changes = parameter.kind.label.replace("_", " ")
+    if parameter.hints:
+        first, *others = describe_hints(parameter.hints)
+        yield from hang(GAP, f"{parameter.name}: {first} ({changes})", width)
         for line in others:
             yield from hang(GAP * 2, line, width)
-    elif one.kind is Variability.UNKNOWN and _counts(one):
-        yield from hang(GAP, f"{one.name}: {summarize_hints(())} ({changes})", width)
+    elif parameter.kind is Variability.UNKNOWN and _counts(parameter):
+        yield from hang(GAP, f"{parameter.name}: {summarize_hints(())} ({changes})", width)
 
 
 def _draw_step(step: Step, width: int) -> Iterator[Text]:
-    """A step in one line, or with its text below where the line would be too long."""
+    """Yield a step on one line, or its text below the place if that would be too long."""
     where = escape_line(f"{GAP}{step.path}:{step.line}")
     if cell_len(f"{where}: {step.text}") <= width:
         yield from hang(f"{where}: ", step.text, width)
@@ -165,14 +169,14 @@ def _draw_sum(kernel: ExplainedKernel, width: int) -> Iterator[Text]:
     if kernel.unbounded:
         yield from hang("variants: ", f"one for each value of {quoted}, times those of the other parameters", width)
     elif kernel.variants is not None:
-        told = f"at most {kernel.variants:,} from its constexprs, for each class of its other arguments"
-        yield from hang("variants: ", told, width)
+        sentence = f"at most {kernel.variants:,} from its constexprs, for each class of its other arguments"
+        yield from hang("variants: ", sentence, width)
     else:
         yield from hang("variants: ", "no bound is known", width)
     if kernel.undecided:
         names = ", ".join(f"`{name}`" for name in kernel.undecided)
-        told = f"{plural(len(kernel.undecided), 'constexpr')} that could not be followed: {names}"
-        yield from hang("unknown: ", told, width)
+        sentence = f"{plural(len(kernel.undecided), 'constexpr')} that could not be followed: {names}"
+        yield from hang("unknown: ", sentence, width)
         lead = " " * len("unknown: ")
         for parameter in kernel.parameters:
             if parameter.name in kernel.undecided:
@@ -194,17 +198,17 @@ def _json(kernel: ExplainedKernel) -> dict[str, Any]:
     }
 
 
-def _parameter_json(one: ExplainedParameter) -> dict[str, Any]:
+def _parameter_json(parameter: ExplainedParameter) -> dict[str, Any]:
     return {
-        "parameter": one.name,
-        "role": one.role,
-        "variability": one.kind.label,
-        "bound": one.bound,
-        "use": one.use,
-        "in_autotune_key": one.in_autotune_key,
-        "given": one.given,
-        "variants": one.variants,
-        "trail": [{"path": step.path, "line": step.line, "text": step.text} for step in one.trail],
-        "hints": [hint_object(hint) for hint in one.hints],
-        "findings": [{"code": finding.code, "severity": finding.severity.label} for finding in one.findings],
+        "parameter": parameter.name,
+        "role": parameter.role,
+        "variability": parameter.kind.label,
+        "bound": parameter.bound,
+        "use": parameter.use,
+        "in_autotune_key": parameter.in_autotune_key,
+        "given": parameter.given,
+        "variants": parameter.variants,
+        "trail": [{"path": step.path, "line": step.line, "text": step.text} for step in parameter.trail],
+        "hints": [hint_object(hint) for hint in parameter.hints],
+        "findings": [{"code": finding.code, "severity": finding.severity.label} for finding in parameter.findings],
     }

@@ -14,13 +14,12 @@ import pytest
 
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
 from tests.runtime.tritons import NEWEST, Runner, triton_folder
-from triton_doctor.machine.packs.differences import find_files, find_misses
+from triton_doctor.machine.packs.differences import find_files, find_misses, judge, judge_folder
 from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.gather import gather
-from triton_doctor.machine.packs.judge import judge, judge_folder
 from triton_doctor.machine.packs.key_parts import read_key_parts
 from triton_doctor.machine.packs.manifest import PackedEntry, PackedFile, SourceFunction
-from triton_doctor.report.packs import render_judgement
+from triton_doctor.report.cache import render_judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -61,7 +61,7 @@ def write_database(gathered: GatheredEntries, path: Path) -> None:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """The pack at `path`, to read only, by any thread. Raises sqlite3.Error where it is none."""
+    """Open the SQLite pack at `path` read-only, for use by any thread. Raises sqlite3.Error if it is not a pack."""
     connection = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
     try:
         if is_own_process():
@@ -85,18 +85,18 @@ def is_own_process() -> bool:
 
 
 def find_files(connection: sqlite3.Connection, key: str) -> dict[str, bytes]:
-    """The files of the entry `key`; none where the pack has no such entry. Raises sqlite3.Error."""
+    """Return the files of the entry `key` by name; empty if the pack has no such entry. Raises sqlite3.Error."""
     return dict(connection.execute("SELECT name, data FROM files WHERE key = ?", (key,)))
 
 
 def find_group(connection: sqlite3.Connection, key: str) -> str | None:
-    """The kernel whose group file makes Triton find the entry `key`; None for no kernel. Raises sqlite3.Error."""
+    """Return the kernel name in the group file of the entry `key`; None if it is not a kernel. Raises sqlite3.Error."""
     row = connection.execute("SELECT grouped FROM entries WHERE key = ?", (key,)).fetchone()
     return row[0] if row else None
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of the pack at `path`. Raises DoctorError."""
+    """Read the manifest of the SQLite pack at `path`. Raises DoctorError if it is not a pack, or is damaged."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.packs.manifest import MANIFEST_BYTES, decode_manifest
 
@@ -115,9 +115,9 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def read_entries(path: Path, manifest: Manifest) -> Iterator[tuple[PackedEntry, dict[str, Iterator[bytes]]]]:
-    """Each entry of the pack at `path` with the pieces of its files.
+    """Yield each entry of `manifest` with its files by name, each as an iterator over pieces of its content.
 
-    Raises DoctorError, also while pieces are read, where `manifest` names others.
+    Raises DoctorError, also while pieces are read, if the pack at `path` does not match `manifest`.
     """
     from triton_doctor.errors import DoctorError
 

@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.machine.cache_ir import FILE, LOCATION, frames
-from triton_doctor.machine.cache_source import first_line
+from triton_doctor.machine.cache_source import FILE, LOCATION, first_line, frames
 from triton_doctor.machine.packs.manifest import SourceFunction
 from triton_doctor.regular_files import read_with_status
 
@@ -45,13 +44,16 @@ class FunctionsOfFile:
     changed_at: float
 
     def around(self, line: int) -> FunctionSpan | None:
-        """The innermost function that has `line`; None where there is none."""
+        """Return the innermost function that contains `line`; None if there is none."""
         found = [function for function in self.functions if function.first <= line <= function.last]
         return min(found, key=lambda function: function.last - function.first, default=None)
 
 
 def find_functions(kernel: str, code: str, compiled_at: float) -> tuple[SourceFunction, ...]:
-    """The functions that `code` of `kernel` was compiled from at `compiled_at`, the kernel first, none of Triton's."""
+    """Return the functions that `code` was compiled from, the kernel first, without those of Triton itself.
+
+    `code` is intermediate code with source locations; `compiled_at` is in seconds since the epoch.
+    """
     locations = {match["name"]: match["text"] for match in LOCATION.finditer(code)}
     start = next(iter(frames(locations.get("#loc", ""), locations)), None)
     if start is None:
@@ -68,7 +70,7 @@ def find_functions(kernel: str, code: str, compiled_at: float) -> tuple[SourceFu
 
 
 def locate_function(path: str, line: int, compiled_at: float) -> Iterator[SourceFunction]:
-    """The function around `line` of the file at `path`; nothing where the file was changed after `compiled_at`."""
+    """Yield the function around `line` of the file at `path`; nothing if the file changed after `compiled_at`."""
     text = read_functions(path)
     function = text.around(line) if text and text.changed_at <= compiled_at else None
     if function is not None:
@@ -84,7 +86,7 @@ def locate_function(path: str, line: int, compiled_at: float) -> Iterator[Source
 
 @cache
 def read_functions(path: str) -> FunctionsOfFile | None:
-    """The functions of the file at `path`; None where it is gone, or no Python."""
+    """Read the functions of the Python file at `path`; None if it is gone or does not parse."""
     try:
         data, status = read_with_status(path)
         tree = ast.parse(data)
@@ -106,7 +108,7 @@ def read_functions(path: str) -> FunctionsOfFile | None:
 
 @cache
 def find_module_path(path: str) -> str:
-    """The end of `path` from the outermost package on, as an import finds it: `liger_kernel/ops/rms_norm.py`."""
+    """Return `path` relative to the folder of its outermost package: `liger_kernel/ops/rms_norm.py`."""
     folder = Path(path).parent
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent

@@ -57,7 +57,7 @@ class GatheredEntries:
     whole_bytes: int = 0
 
     def read(self, entry: PackedEntry, file: PackedFile) -> bytes:
-        """The content of a file. Raises OSError where it vanished or is another now."""
+        """Return the content of a file. Raises OSError if it is gone, or if its size has changed."""
         data = read_regular_file(self.folder / entry.key / file.name, FILE_BYTES)
         if len(data) != file.size:
             raise OSError(f"{entry.key}/{file.name} was changed meanwhile")
@@ -67,9 +67,10 @@ class GatheredEntries:
 def gather(
     folder: Path, parts: KeyParts, *, wanted: Callable[[PackedEntry], bool] = lambda _: True, with_code: bool = False
 ) -> GatheredEntries:
-    """What a pack of `folder` holds: entries that are `wanted`. `with_code` keeps the intermediate code too.
+    """Collect the entries of the cache `folder` that a pack of it should hold: those that are `wanted`.
 
-    Files are read from the folder itself, wherever a group file says that they are.
+    `parts` describes the installation. `with_code` keeps the intermediate code too. Files are read from `folder`
+    itself, even if a group file names another place.
     """
     left_out: Counter[str] = Counter()
     entries, whole = [], 0
@@ -91,7 +92,10 @@ def gather(
 
 
 def read_packed(folder: Path, found: CacheEntry, *, with_code: bool) -> PackedEntry | None:
-    """The entry `found` as a pack holds it; None for what Triton cannot use. Raises OSError and ValueError."""
+    """Convert the entry `found` of the cache `folder` to a PackedEntry; None if Triton cannot use it.
+
+    Raises OSError or ValueError if its files cannot be read or are damaged.
+    """
     if found.kernel is None:
         return read_module(folder, found)
     kernel = found.stem
@@ -119,19 +123,19 @@ def read_packed(folder: Path, found: CacheEntry, *, with_code: bool) -> PackedEn
 
 
 def suffix_of(name: str) -> str:
-    """`.cubin` of `add.cubin`."""
+    """Return the last suffix of `name`: `.cubin` of `add.cubin`."""
     return name[name.rfind(".") :]
 
 
 def read_own_variables(metadata: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The variables that entered the key of a kernel: Triton keeps them in its metadata."""
+    """Yield the environment variables that entered the key of a kernel, from its metadata."""
     for name, value in metadata.items():
         if name.isupper() and name in variables() and isinstance(value, str):
             yield name, value
 
 
 def read_code(path: Path, kernel: str) -> str:
-    """The intermediate code that names the kernel's source; empty where the cache keeps none."""
+    """Return the intermediate code of `kernel`, which names its source; empty if the cache keeps none."""
     for suffix in CODE_SUFFIXES:
         try:
             return read_regular_file(path / f"{kernel}{suffix}").decode("utf-8", "replace")
@@ -141,7 +145,7 @@ def read_code(path: Path, kernel: str) -> str:
 
 
 def read_module(folder: Path, found: CacheEntry) -> PackedEntry | None:
-    """A launcher or the result of a round of tuning; None for anything else."""
+    """Convert an entry that holds a launcher or a tuning result; None for anything else."""
     files = sorted(path for path in (folder / found.key).iterdir() if path.is_file() and not path.is_symlink())
     modules = [path for path in files if MODULE.fullmatch(path.name)]
     tunings = [path for path in files if path.name.endswith(TUNED)]
@@ -157,7 +161,7 @@ def read_module(folder: Path, found: CacheEntry) -> PackedEntry | None:
 
 
 def match_kernel(entry: PackedEntry, patterns: tuple[str, ...]) -> bool:
-    """Whether `entry` is of a kernel that one of `patterns` names; launchers are every kernel's."""
+    """Return whether the kernel of `entry` matches one of `patterns`. Launchers match any, as all kernels use them."""
     if entry.kernel is None or any(fnmatchcase(entry.kernel, pattern) for pattern in patterns):
         return True
     # `Pack.kernel` names every `kernel` here: a pack does not keep what encloses a function.

@@ -63,7 +63,10 @@ def install(
 
 
 def keep_manifest(manifest: Manifest, folder: Path) -> None:
-    """Leave `manifest` in `folder`, so that it can be told later what was unpacked there, and why Triton misses it."""
+    """Store `manifest` in the cache `folder`, so that misses of its kernels can be explained later.
+
+    Raises DoctorError if it cannot be written.
+    """
     data = encode_manifest(manifest)
     path = folder / f"{KEPT}{hashlib.sha256(data).hexdigest()[:12]}.json"
     try:
@@ -74,7 +77,7 @@ def keep_manifest(manifest: Manifest, folder: Path) -> None:
 
 
 def read_kept_manifests(folder: Path) -> Iterator[Manifest]:
-    """The manifests of the packs that were unpacked into `folder`; a damaged one is left out."""
+    """Yield the manifests of the packs that were installed into `folder`, without damaged ones."""
     for path in sorted(folder.glob(f"{KEPT}*.json")):
         try:
             yield decode_manifest(read_regular_file(path, MANIFEST_BYTES), str(path))

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.machine.packs.manifest import KeyParts
-from triton_doctor.machine.probe_gpu import find_amd, find_nvidia
-from triton_doctor.machine.probe_packages import find_package
-from triton_doctor.machine.probe_toolchain import PATIENCE_SECONDS, TOOLS
+from triton_doctor.machine.probe_installation import PATIENCE_SECONDS, TOOLS, find_amd, find_nvidia, find_package
 from triton_doctor.variables import parse_version, variables
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ CHUNK_BYTES = 1 << 20
 
 
 def read_key_parts(environment: Mapping[str, str]) -> KeyParts:
-    """The parts for a process with `environment` in this Python."""
+    """Read the parts of the cache key that all kernels share, for a process with `environment` in this Python."""
     package = find_package("triton")
     folder = Path(package.folder) / "triton" if package else None
     gpus = (*find_nvidia()[1], *find_amd())
@@ -49,7 +47,7 @@ def read_key_parts(environment: Mapping[str, str]) -> KeyParts:
 
 
 def require_key_parts(environment: Mapping[str, str]) -> KeyParts:
-    """The same. Raises DoctorError where there is no Triton, whose version and build are in every key."""
+    """Read the key parts like `read_key_parts`. Raises DoctorError if Triton is not installed."""
     here = read_key_parts(environment)
     if here.triton is None:
         raise DoctorError(
@@ -59,16 +57,16 @@ def require_key_parts(environment: Mapping[str, str]) -> KeyParts:
 
 
 def hash_libtriton(folder: Path) -> str | None:
-    """A digest of the compiler's library below `folder`, the package triton; None where it has none.
+    """Return a digest of Triton's compiler library; None if it does not exist. `folder` is the package triton.
 
-    It is of the file that `triton_key` hashes, by the same name (triton 3.6 runtime/cache.py:291).
+    It is the file that `triton_key` hashes (triton 3.6 runtime/cache.py:291).
     """
     ending = str(sysconfig.get_config_var("EXT_SUFFIX")).rpartition(".")[2]
     return hash_file(folder / "_C" / f"libtriton.{ending}")
 
 
 def hash_frontend(folder: Path) -> str:
-    """A digest of Triton's own Python files that enter its key."""
+    """Return a digest of Triton's Python files that are part of the key. `folder` is the package triton."""
     digest = hashlib.sha256()
     for part in FRONTEND:
         found = [folder / part] if part.endswith(".py") else sorted((folder / part).rglob("*.py"))
@@ -78,7 +76,7 @@ def hash_frontend(folder: Path) -> str:
 
 
 def hash_file(path: Path) -> str | None:
-    """A digest of the file at `path`; None where it cannot be read."""
+    """Return the SHA-256 digest of the file at `path`; None if it cannot be read."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -90,7 +88,10 @@ def hash_file(path: Path) -> str | None:
 
 
 def read_ptxas(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """What each ptxas that Triton would start says of its version, which enters the key as it is."""
+    """Return the version text of each ptxas that Triton would run, by tool; the text is part of the key.
+
+    `folder` is the package triton.
+    """
     if mocked := environment.get(MOCKED_PTXAS):
         return dict.fromkeys(TOOLS, mocked)
     found = {}
@@ -108,9 +109,9 @@ def read_ptxas(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_variables(environment: Mapping[str, str], triton: str | None) -> dict[str, str]:
-    """The variables of `environment` that enter the key on disk, with the value that enters it.
+    """Return the variables of `environment` that are part of the key, each with the value that Triton uses in it.
 
-    Triton writes 0, off and false as `false`, 1, on and true as `true`, in any case, and leaves out what is empty.
+    Triton normalizes 0, off and false to `false`, and 1, on and true to `true`, ignoring case; it omits empty values.
     """
     version = parse_version(triton) if triton and triton[:1].isdigit() else parse_version(None)
     found = {}

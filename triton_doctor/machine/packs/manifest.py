@@ -59,7 +59,7 @@ class PackedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def size_bytes(self) -> int:
-        """The size of its files."""
+        """Return the sum of the sizes of its files."""
         return sum(file.size for file in self.files)
 
 
@@ -93,11 +93,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        """The size of all files."""
+        """Return the sum of the sizes of all files of all entries."""
         return sum(entry.size_bytes for entry in self.entries)
 
     def of_kind(self, kind: str) -> tuple[PackedEntry, ...]:
-        """The entries of `kind`."""
+        """Return the entries of `kind`: KERNEL, LAUNCHER or TUNING."""
         return tuple(entry for entry in self.entries if entry.kind == kind)
 
 
@@ -108,7 +108,7 @@ class ManifestHead(msgspec.Struct):
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """`manifest` as JSON, the same bytes for the same manifest. Raises DoctorError where nobody would read it."""
+    """Encode `manifest` as JSON; equal manifests give equal bytes. Raises DoctorError if it is too large to be read."""
     data = msgspec.json.encode(manifest, order="deterministic")
     require_size(data, f"{len(manifest.entries):,} entries")
     return data
@@ -121,7 +121,10 @@ def require_size(data: bytes, what: str) -> None:
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:
-    """The manifest of the pack at `path`. Raises DoctorError where it is damaged, or names what no cache holds."""
+    """Decode the manifest of the pack at `path`.
+
+    Raises DoctorError if it is damaged, or has entries that no Triton cache can hold.
+    """
     require_size(data, path)
     try:
         head = msgspec.json.decode(data, type=ManifestHead)
@@ -145,7 +148,7 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def find_problem(entry: PackedEntry) -> str | None:
-    """What of `entry` cannot stand in a cache; None where nothing is wrong."""
+    """Return what makes `entry` impossible in a Triton cache; None if it is valid."""
     if not ENTRY_NAME.fullmatch(entry.key):
         return f"an entry {entry.key[:60]!r}"
     if entry.kind not in {KERNEL, LAUNCHER, TUNING}:

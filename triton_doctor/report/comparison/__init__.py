@@ -1,6 +1,6 @@
 """Two runs to what changed between them: variants, causes and time, kernel by kernel.
 
-In: the recordings of a run before and of one after. Out: a `Comparison`, which `text`, `markdown` and `json` show.
+In: the recordings of a run before and of one after. Out: a `Comparison`, which `text` and `json` show.
 
 A kernel is found again by name and module, or by its name alone where only one has it. A variant is found again by what
 its launch passed: the values of constexprs, the classes of integers, the types and alignment of pointers, and options.
@@ -31,14 +31,14 @@ class CompareForm(StrEnum):
 
 
 def render_comparison(comparison: Comparison, form: CompareForm) -> str:
-    """`comparison` as text of `form`, ending with a line end."""
+    """Render `comparison` as text of `form`, ending with a line end."""
     match form:
         case CompareForm.TEXT:
             from triton_doctor.report.comparison.text import render_text
 
             return render_text(comparison)
         case CompareForm.MARKDOWN:
-            from triton_doctor.report.comparison.markdown import render_markdown
+            from triton_doctor.report.comparison.text import render_markdown
 
             return render_markdown(comparison)
         case CompareForm.JSON:

@@ -1,15 +1,18 @@
-"""Two runs to a Comparison: kernels found again, their variants, causes and times side by side."""
+"""Two runs to a Comparison: kernels and variants matched, with their causes and times side by side.
+
+Variants match whatever machine and Triton compiled them.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.report.comparison.variant_keys import VariantChanges, compare_variants
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.causes import FIRST
 from triton_doctor.runtime.event import HIDING, CompileEvent
+from triton_doctor.runtime.keys import INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +21,135 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.kernel_account import KernelAccount
     from triton_doctor.runtime.recording import Recording
+
+CONSTEXPR, ARGUMENT, OPTION = "constexpr", "argument", "option"
+CLASSES = {"=1": "1", "%16": "multiple of 16", "": "other"}
+
+
+class PassedValue(NamedTuple):
+    """A parameter, or an option, and what it is in a variant."""
+
+    kind: str
+    name: str
+    value: str
+
+
+Key = tuple[PassedValue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterChange:
+    """A parameter that is of another kind than before. None where the kernel does not have it."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantChanges:
+    """How the variants of one kernel differ. Variants are by the parts that are not the same in all of both runs.
+
+    `changed` are (before, after) of the same parameters. `parameters` are of another kind now: variants are compared
+    without these.
+    """
+
+    before: int
+    after: int
+    parameters: tuple[ParameterChange, ...]
+    new: tuple[Key, ...]
+    gone: tuple[Key, ...]
+    changed: tuple[tuple[Key, Key], ...]
+
+
+def compare_variants(before: Iterable[CompileEvent], after: Iterable[CompileEvent]) -> VariantChanges:
+    """Compare what one kernel compiled, or loaded, in two runs; where only one has it, all of it is new, or gone."""
+    keys_before = list(dict.fromkeys(read_key(event) for event in before))
+    keys_after = list(dict.fromkeys(read_key(event) for event in after))
+    parameters: tuple[ParameterChange, ...] = ()
+    left_out: set[tuple[str, str]] = set()
+    if keys_before and keys_after:
+        kinds_before, kinds_after = _kinds(keys_before), _kinds(keys_after)
+        for name in kinds_before | kinds_after:
+            was, now = kinds_before.get(name), kinds_after.get(name)
+            if was != now:
+                left_out |= {(kind, name) for kind in (was, now) if kind}
+                # What options there are depends on Triton.
+                if OPTION not in (was, now):
+                    parameters += (ParameterChange(name=name, before=was, after=now),)
+    kept_before, kept_after = _without(keys_before, left_out), _without(keys_after, left_out)
+    shown = _differing([*kept_before, *kept_after])
+    new = [key for key in kept_after if key not in set(kept_before)]
+    gone = [key for key in kept_before if key not in set(kept_after)]
+    changed = _pair(gone, new)
+    was_paired, now_paired = {pair[0] for pair in changed}, {pair[1] for pair in changed}
+    return VariantChanges(
+        before=len(keys_before),
+        after=len(keys_after),
+        parameters=parameters,
+        new=tuple(_show(key, shown) for key in new if key not in now_paired),
+        gone=tuple(_show(key, shown) for key in gone if key not in was_paired),
+        changed=tuple((_show(was, shown), _show(now, shown)) for was, now in changed),
+    )
+
+
+def read_key(event: CompileEvent) -> Key:
+    """Return what the launch that compiled `event` passed: constexprs, arguments by class or type, and options."""
+    constants, classes = dict(event.key.constants), dict(event.key.attributes)
+    parts = []
+    for name, kind in event.key.signature:
+        if kind == "constexpr":
+            parts.append(PassedValue(CONSTEXPR, name, repr(constants.get(name))))
+        elif kind in INTEGERS:
+            value = CLASSES.get(classes.get(name, ""), classes.get(name, ""))
+            parts.append(PassedValue(ARGUMENT, name, value if kind == "i32" else f"{value} ({kind})"))
+        else:
+            unaligned = kind.startswith("*") and not classes.get(name)
+            parts.append(PassedValue(ARGUMENT, name, f"{kind}, not aligned" if unaligned else kind))
+    return (*parts, *(PassedValue(OPTION, name, repr(value)) for name, value in event.key.options))
+
+
+def _kinds(keys: Sequence[Key]) -> dict[str, str]:
+    """Return the kind of each parameter; an argument that was None in some launches is still an argument."""
+    kinds: dict[str, str] = {}
+    for key in keys:
+        for part in key:
+            if kinds.get(part.name) != ARGUMENT:
+                kinds[part.name] = part.kind
+    return kinds
+
+
+def _without(keys: Iterable[Key], left_out: set[tuple[str, str]]) -> list[Key]:
+    return list(dict.fromkeys(tuple(part for part in key if part[:2] not in left_out) for key in keys))
+
+
+def _pair(gone: Sequence[Key], new: Sequence[Key]) -> list[tuple[Key, Key]]:
+    """Match variants that have the same parameters and differ in options only, as pairs of (gone, new)."""
+    by_parameters: dict[Key, list[Key]] = {}
+    for key in new:
+        by_parameters.setdefault(_parameters(key), []).append(key)
+    pairs = []
+    for key in gone:
+        same = by_parameters.get(_parameters(key))
+        if same:
+            pairs.append((key, same.pop(0)))
+    return pairs
+
+
+def _parameters(key: Key) -> Key:
+    return tuple(part for part in key if part.kind != OPTION)
+
+
+def _differing(keys: Sequence[Key]) -> set[tuple[str, str]]:
+    values: dict[tuple[str, str], set[str]] = {}
+    for key in keys:
+        for part in key:
+            values.setdefault((part.kind, part.name), set()).add(part.value)
+    return {name for name, seen in values.items() if len(seen) > 1}
+
+
+def _show(key: Key, shown: set[tuple[str, str]]) -> Key:
+    return tuple(part for part in key if part[:2] in shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +191,7 @@ class KernelComparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing changed but time, and where a variant was found."""
+        """Return whether nothing changed except times, and whether variants came from disk."""
         changes = self.variants
         moved = any(cause.count.before != cause.count.after for cause in self.causes)
         return not (changes.parameters or changes.new or changes.gone or changes.changed or moved) and (
@@ -82,31 +214,33 @@ class Comparison:
 
     @property
     def new_variants(self) -> int:
-        """How many variants only the run after has."""
+        """Count the variants that only the run after has."""
         return sum(len(kernel.variants.new) for kernel in self.kernels)
 
     def sum(self, name: str) -> BeforeAfter:
-        """`compiled`, `from_disk`, `rounds` or `waited_us` of all kernels."""
+        """Return the sum over all kernels of `name`: `compiled`, `from_disk`, `rounds` or `waited_us`."""
         moved = [getattr(kernel, name) for kernel in self.kernels]
-        return BeforeAfter(before=sum(one.before for one in moved), after=sum(one.after for one in moved))
+        return BeforeAfter(before=sum(change.before for change in moved), after=sum(change.after for change in moved))
 
     @property
     def causes(self) -> tuple[CauseComparison, ...]:
-        """Of all kernels, by code, what took most first; a first compile is none."""
+        """Return the causes of all kernels by code, without first compiles; the largest change in time first."""
         by_code: defaultdict[str, list[CauseComparison]] = defaultdict(list)
-        for one in self.kernels:
-            for cause in one.again:
+        for kernel in self.kernels:
+            for cause in kernel.again:
                 by_code[cause.code].append(cause)
-        told = [
+        compared = [
             CauseComparison(
                 code=code,
                 parameter=None,
-                count=_add(one.count for one in causes),
-                waited_us=_add(one.waited_us for one in causes),
+                count=_add(cause.count for cause in causes),
+                waited_us=_add(cause.waited_us for cause in causes),
             )
             for code, causes in by_code.items()
         ]
-        return tuple(sorted(told, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.code)))
+        return tuple(
+            sorted(compared, key=lambda cause: (-abs(cause.waited_us.after - cause.waited_us.before), cause.code))
+        )
 
 
 def compare_runs(before: Sequence[Recording], after: Sequence[Recording]) -> Comparison:
@@ -116,7 +250,9 @@ def compare_runs(before: Sequence[Recording], after: Sequence[Recording]) -> Com
     events = _compiles(before), _compiles(after)
     compared = [_compare(was, now, events[0], events[1]) for was, now in pairs]
     return Comparison(
-        kernels=tuple(sorted(compared, key=lambda one: (-abs(one.waited_us.after - one.waited_us.before), one.kernel))),
+        kernels=tuple(
+            sorted(compared, key=lambda kernel: (-abs(kernel.waited_us.after - kernel.waited_us.before), kernel.kernel))
+        ),
         wall_us=BeforeAfter(before=accounts[0].wall_us, after=accounts[1].wall_us),
         versions=tuple(_versions(*accounts)),
         hidden_before=_hidden(before),
@@ -127,9 +263,12 @@ def compare_runs(before: Sequence[Recording], after: Sequence[Recording]) -> Com
 def _match(
     before: Iterable[KernelAccount], after: Iterable[KernelAccount]
 ) -> list[tuple[KernelAccount | None, KernelAccount | None]]:
-    """Pairs of one kernel: of one name and module, then of one name that only these two have."""
-    left = {(one.kernel.name, one.kernel.module, one.kernel.path, one.kernel.line): one for one in before}
-    right = {(one.kernel.name, one.kernel.module, one.kernel.path, one.kernel.line): one for one in after}
+    """Match the kernels of both runs in pairs; None for a kernel that only one run has.
+
+    They match by name, module, path and line, then by ever fewer of these, if only one kernel on each side does.
+    """
+    left = {(name.name, name.module, name.path, name.line): kernel for kernel in before for name in [kernel.kernel]}
+    right = {(name.name, name.module, name.path, name.line): kernel for kernel in after for name in [kernel.kernel]}
     pairs: list[tuple[KernelAccount | None, KernelAccount | None]] = []
     # From all of it to the name alone: a file moves, and lines do.
     for known in (4, 3, 2, 1):
@@ -143,8 +282,8 @@ def _match(
             others = names[1].get(name, [])
             if len(keys) == len(others) == 1:
                 pairs.append((left.pop(keys[0]), right.pop(others[0])))
-    pairs += [(one, None) for one in left.values()]
-    pairs += [(None, one) for one in right.values()]
+    pairs += [(kernel, None) for kernel in left.values()]
+    pairs += [(None, kernel) for kernel in right.values()]
     return pairs
 
 
@@ -188,8 +327,8 @@ def _moved(was: KernelAccount | None, now: KernelAccount | None, name: str) -> B
 
 def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
     sides = [
-        {(cause.code, cause.parameter): cause for cause in one.causes if cause.code != FIRST} if one else {}
-        for one in (was, now)
+        {(cause.code, cause.parameter): cause for cause in kernel.causes if cause.code != FIRST} if kernel else {}
+        for kernel in (was, now)
     ]
     for key in sides[0] | sides[1]:
         before, after = (side.get(key) for side in sides)
@@ -202,7 +341,9 @@ def _causes(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[Ca
 
 
 def _again(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[CauseComparison]:
-    sides = [{code: (count, waited_us) for code, count, waited_us in one.again} if one else {} for one in (was, now)]
+    sides = [
+        {code: (count, waited_us) for code, count, waited_us in kernel.again} if kernel else {} for kernel in (was, now)
+    ]
     for code in sides[0] | sides[1]:
         before, after = (side.get(code, (0, 0)) for side in sides)
         yield CauseComparison(
@@ -215,7 +356,7 @@ def _again(was: KernelAccount | None, now: KernelAccount | None) -> Iterable[Cau
 
 def _add(moved: Iterable[BeforeAfter]) -> BeforeAfter:
     every = list(moved)
-    return BeforeAfter(before=sum(one.before for one in every), after=sum(one.after for one in every))
+    return BeforeAfter(before=sum(change.before for change in every), after=sum(change.after for change in every))
 
 
 def _versions(before: Account, after: Account) -> Iterable[tuple[str, str, str]]:

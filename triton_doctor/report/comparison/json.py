@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.version import __version__
 
 if TYPE_CHECKING:
-    from triton_doctor.report.comparison.compare import BeforeAfter, Comparison, KernelComparison
-    from triton_doctor.report.comparison.variant_keys import Key
+    from triton_doctor.report.comparison.compare import BeforeAfter, Comparison, KernelComparison, Key
 
 SCHEMA = 1
 
 
 def render_json(comparison: Comparison) -> str:
-    """One JSON object."""
+    """Render `comparison` as a JSON object."""
     document = {
         "schema": SCHEMA,
         "tool_version": __version__,
@@ -38,15 +37,15 @@ def render_json(comparison: Comparison) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
 
 
-def kernel_object(one: KernelComparison) -> dict[str, Any]:
-    """One kernel. Variants are objects of the parts by which they differ, with their values as text."""
-    variants = one.variants
+def kernel_object(kernel: KernelComparison) -> dict[str, Any]:
+    """Convert one kernel for JSON. A variant is an object of the parts by which it differs, with values as text."""
+    variants = kernel.variants
     return {
-        "kernel": one.kernel.name,
-        "module": one.kernel.module,
-        "path": one.kernel.path,
-        "line": one.kernel.line,
-        "status": "new" if one.is_new else "gone" if one.is_gone else "same" if one.is_same else "changed",
+        "kernel": kernel.kernel.name,
+        "module": kernel.kernel.module,
+        "path": kernel.kernel.path,
+        "line": kernel.kernel.line,
+        "status": "new" if kernel.is_new else "gone" if kernel.is_gone else "same" if kernel.is_same else "changed",
         "variants": {"before": variants.before, "after": variants.after},
         "new": [_key_object(key) for key in variants.new],
         "gone": [_key_object(key) for key in variants.gone],
@@ -55,10 +54,10 @@ def kernel_object(one: KernelComparison) -> dict[str, Any]:
             {"name": parameter.name, "before": parameter.before, "after": parameter.after}
             for parameter in variants.parameters
         ],
-        "compiled": _both(one.compiled),
-        "from_disk": _both(one.from_disk),
-        "autotune_rounds": _both(one.rounds),
-        "waited_ms": _milliseconds(one.waited_us),
+        "compiled": _both(kernel.compiled),
+        "from_disk": _both(kernel.from_disk),
+        "autotune_rounds": _both(kernel.rounds),
+        "waited_ms": _milliseconds(kernel.waited_us),
         "causes": [
             {
                 "code": cause.code,
@@ -66,7 +65,7 @@ def kernel_object(one: KernelComparison) -> dict[str, Any]:
                 "count": _both(cause.count),
                 "waited_ms": _milliseconds(cause.waited_us),
             }
-            for cause in one.causes
+            for cause in kernel.causes
         ],
     }
 

@@ -43,10 +43,10 @@ def render_account(
     width: int | None = None,
     unserved: Sequence[UnservedCompile] = (),
 ) -> str:
-    """`account`, that of `recordings`, as text of `form`, ending with a line end.
+    """Render `account`, which was computed from `recordings`, as text of `form` that ends with a line end.
 
-    Paths below `cwd` are shown from there. Text is wrapped to `width`; None wraps nothing. `unserved` are the compiles
-    that a pack should have saved, told in text and JSON.
+    Paths below `cwd` are shown relative to it. Text is wrapped to `width` unless it is None. `unserved` are compiles
+    that a pack should have saved, shown in text and JSON.
     """
     match form:
         case RunForm.TEXT:

@@ -21,7 +21,10 @@ WARMUP = "warmup"
 
 
 def choose(processes: Sequence[Recording], *, kernel: str, since: str | None) -> tuple[Recording, ...]:
-    """What concerns the kernels that match the glob `kernel`, from `since` on: `warmup`, or seconds as text."""
+    """Select what concerns kernels that match the glob `kernel`, from `since` on.
+
+    `since` is `warmup`, or a number of seconds after the first process began. Raises DoctorError for anything else.
+    """
     chosen = processes if kernel == "*" else [process.of(kernel) for process in processes]
     if since is None:
         return tuple(chosen)
@@ -30,7 +33,7 @@ def choose(processes: Sequence[Recording], *, kernel: str, since: str | None) ->
 
 
 def later(process: Recording, start_ns: int) -> Recording:
-    """Without the compiles and rounds of tuning before `start_ns`. Launches have no time: all of them stay."""
+    """Remove compiles and rounds of tuning before `start_ns`, in Unix time; launches have no time and are kept."""
     events = [
         event
         for event in process.events
@@ -40,7 +43,7 @@ def later(process: Recording, start_ns: int) -> Recording:
 
 
 def warm_ns(processes: Sequence[Recording]) -> int:
-    """When the warm-up was over, in Unix time."""
+    """Return when the warm-up ended, in Unix nanoseconds. Raises DoctorError if the recording does not say."""
     for process in processes:
         for event in process.events:
             if isinstance(event, MarkEvent):
@@ -49,12 +52,12 @@ def warm_ns(processes: Sequence[Recording]) -> int:
 
 
 def begin_ns(processes: Sequence[Recording]) -> int:
-    """When the first process began, in Unix time."""
+    """Return when the first process began, in Unix nanoseconds."""
     return min(header.started_at_ns for process in processes for header in process.headers)
 
 
 def read_seconds(text: str) -> float:
-    """A number of seconds."""
+    """Parse a number of seconds. Raises DoctorError for anything else."""
     try:
         return float(text)
     except ValueError:
@@ -62,12 +65,12 @@ def read_seconds(text: str) -> float:
 
 
 def sort_kernels(account: Account, order: SortOrder) -> Account:
-    """The same, most first."""
+    """Sort the kernels of `account` by `order`."""
     return replace(account, kernels=tuple(sorted(account.kernels, key=lambda kernel: sort_key(kernel, order))))
 
 
 def sort_key(kernel: KernelAccount, order: SortOrder) -> tuple[object, ...]:
-    """Smallest first is most first."""
+    """Return a key that sorts a kernel by `order`, those with most first."""
     match order:
         case SortOrder.TIME:
             return (-kernel.waited_us, kernel.kernel)

@@ -29,7 +29,7 @@ NOT_KNOWN = (
 
 
 def describe_guesses(account: Account, cwd: Path) -> Iterator[str]:
-    """What was guessed, most often first, with the line that asked."""
+    """Yield the values that a dry run had to guess and where, most frequent first, and how many variants follow."""
     if account.dry is not None:
         yield from _describe_questions(account.dry.guesses, cwd)
         guessed = sum(kernel.guessed for kernel in account.kernels)
@@ -38,9 +38,9 @@ def describe_guesses(account: Account, cwd: Path) -> Iterator[str]:
 
 
 def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
-    """The kernels that the project around `cwd` launches, apart from tests and examples, and that no process launched.
+    """Yield the kernels that the project around `cwd` launches and this run did not, apart from tests and examples.
 
-    Nothing where the kernels that ran are of other projects.
+    Nothing if the kernels that ran are of another project.
     """
     if account.dry is None:
         return
@@ -79,27 +79,27 @@ def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
 
 
 def describe_stops(account: Account, cwd: Path) -> Iterator[str]:
-    """Where the program could not go on."""
+    """Yield where the program could not continue without data."""
     if account.dry is not None:
         yield from _describe_questions(account.dry.stops, cwd)
 
 
 def describe_pretended(account: Account) -> Iterator[str]:
-    """What the program was told about its GPU, and what nobody knows without one."""
+    """Yield which GPU the program was made to see, and what a run without a GPU cannot know."""
     if account.dry is not None:
         yield ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
-        yield from (f"not known: {one}" for one in NOT_KNOWN)
+        yield from (f"not known: {fact}" for fact in NOT_KNOWN)
 
 
 def describe_files(account: Account) -> Iterator[str]:
-    """The files that a dry run left as they were, those that it wrote, and its connections."""
+    """Yield which files a dry run wrote, which it left unchanged, and which connections it made."""
     yield from (warning.message for warning in account.warnings if warning.kind == "files")
     if account.dry is not None:
         yield NOT_LISTED
 
 
 def describe_rounds(account: Account) -> Iterator[str]:
-    """The rounds of tuning, and the configs of each."""
+    """Yield for each tuned kernel the number of rounds of tuning and of configs."""
     if account.dry is not None:
         for kernel, rounds, configs in account.dry.tuned:
             tried = counted(configs, "config")

@@ -38,7 +38,7 @@ SUMMED = (
 
 
 def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> str:
-    """One JSON object. `unserved` are the compiles that a pack should have saved."""
+    """Render `account` as a JSON object. `unserved` are the compiles that a pack should have saved."""
     kernels = [kernel_object(kernel) for kernel in account.kernels]
     splits = [process.split for process in account.processes]
     totals: dict[str, Any] = {name: round(sum(kernel[name] or 0 for kernel in kernels), 3) for name in SUMMED}
@@ -55,13 +55,13 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         "settled_ms": None if account.settled_us is None else account.settled_us / 1000,
         "interpreted": [
             {
-                "kernel": one.kernel.name,
-                "path": one.kernel.path,
-                "line": one.kernel.line,
-                "launches": one.launches,
-                "took_ms": None if one.took_us is None else one.took_us / 1000,
+                "kernel": kernel.kernel.name,
+                "path": kernel.kernel.path,
+                "line": kernel.kernel.line,
+                "launches": kernel.launches,
+                "took_ms": None if kernel.took_us is None else kernel.took_us / 1000,
             }
-            for one in account.interpreted
+            for kernel in account.interpreted
         ],
         "misspelt_variables": [{"name": name, "meant": known} for name, known in misspelt_variables(account)],
         "kernels": kernels,
@@ -87,7 +87,7 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
         "advice": [advice_object(advice) for advice in advise(account)],
         "steps": steps_object(account.steps),
         "ranks": ranks_object(account.ranks),
-        "unserved": [unserved_object(one) for one in unserved],
+        "unserved": [unserved_object(compiled) for compiled in unserved],
         "dry": account.dry is not None,
         "pretended": {} if account.dry is None else dict(account.dry.pretended),
         "files": [warning.message for warning in account.warnings if warning.kind == "files"],
@@ -98,7 +98,7 @@ def render_json(account: Account, unserved: Sequence[UnservedCompile] = ()) -> s
 
 
 def _with_finite_numbers(value: Any) -> Any:
-    """`value` with text for what JSON has no number for: an argument may be infinite."""
+    """Replace infinite and NaN numbers in `value`, which JSON cannot express, by text."""
     match value:
         case dict():
             return {name: _with_finite_numbers(item) for name, item in value.items()}
@@ -111,7 +111,7 @@ def _with_finite_numbers(value: Any) -> Any:
 
 
 def question_object(event: GuessEvent, count: int) -> dict[str, Any]:
-    """What a dry run was asked and does not know."""
+    """Convert a question that a dry run could not answer, with how often it came up."""
     site = event.site
     return {
         "question": event.question,
@@ -122,7 +122,7 @@ def question_object(event: GuessEvent, count: int) -> dict[str, Any]:
 
 
 def graph_object(graph: GraphAccount) -> dict[str, Any]:
-    """One compile of torch.compile's."""
+    """Convert one compile of torch.compile."""
     event = graph.event
     return {
         "compile_id": event.compile_id,
@@ -140,7 +140,7 @@ def graph_object(graph: GraphAccount) -> dict[str, Any]:
 
 
 def kernel_object(kernel: KernelAccount) -> dict[str, Any]:
-    """`kernel` by the contract. What takes time on a GPU takes None in a dry run."""
+    """Convert `kernel` as the schema has it; GPU times are None in a dry run."""
     times = {
         "compile_ms": kernel.compile_us / 1000,
         "load_ms": kernel.load_us / 1000,
@@ -189,7 +189,7 @@ def long_compile_object(event: CompileEvent) -> dict[str, Any]:
 
 
 def cause_object(cause: CauseAccount) -> dict[str, Any]:
-    """`cause` by the contract."""
+    """Convert `cause` as the schema has it."""
     return {
         "code": cause.code,
         "parameter": cause.parameter,
@@ -200,12 +200,12 @@ def cause_object(cause: CauseAccount) -> dict[str, Any]:
 
 
 def share_object(share: Share) -> dict[str, Any]:
-    """What waited at a site, or on a rank."""
+    """Convert what was waited for at a launch site, or on a rank."""
     return {"compiled": share.compiled, "from_disk": share.from_disk, "waited_ms": share.waited_us / 1000}
 
 
 def process_object(process: ProcessAccount) -> dict[str, Any]:
-    """One process, and the parts of its time, which add up to `wall_ms`."""
+    """Convert one process with the parts of its time, which add up to `wall_ms`."""
     header = process.header
     return {
         "pid": header.pid,
@@ -219,7 +219,7 @@ def process_object(process: ProcessAccount) -> dict[str, Any]:
 
 
 def split_object(split: Split) -> dict[str, Any]:
-    """The parts of a wall time."""
+    """Convert the parts of a wall time to milliseconds."""
     return {
         "wall_ms": split.wall_us / 1000,
         "compiling_ms": split.compile_us / 1000,
@@ -235,7 +235,7 @@ def split_object(split: Split) -> dict[str, Any]:
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:
-    """One thing to do."""
+    """Convert one advice."""
     return {
         "saved_ms": advice.saved_us / 1000,
         "kernel": None if advice.kernel is None else advice.kernel.name,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def render_markdown(account: Account, *, cwd: Path) -> str:
-    """Headings, tables and lists."""
+    """Render `account` as headings, tables and lists."""
     loud = (*describe_interpreted(account), *describe_captured(account), *describe_variables(account))
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = describe_settled(account)
@@ -66,7 +66,10 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("pretended", describe_pretended(account))
     blocks += _list(
         title_advice(account),
-        (f"{describe_saved(one)}: {describe_advice(one, cwd)} ({describe_rules(one)})" for one in advise(account)),
+        (
+            f"{describe_saved(advice)}: {describe_advice(advice, cwd)} ({describe_rules(advice)})"
+            for advice in advise(account)
+        ),
     )
     blocks += _list("not seen", describe_unseen(account))
     return "\n\n".join(blocks) + "\n"

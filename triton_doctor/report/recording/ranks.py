@@ -21,7 +21,7 @@ LEAST_ALONE_US = 50_000
 
 
 def describe_ranks(account: RanksAccount | None) -> Iterator[str]:
-    """Nothing where ranks are not several, or all did the same at the same time."""
+    """Yield how ranks differed in what they compiled, and which waited; nothing if there is one, or no difference."""
     if account is None:
         return
     if account.groups:
@@ -35,19 +35,19 @@ def describe_ranks(account: RanksAccount | None) -> Iterator[str]:
 
 
 def describe_group(group: RankGroup, ranks: int) -> str:
-    """`rank 3 compiled 12 variants of `k` that no other rank did: `bs` 17 to 28`."""
+    """Format the variants that only some ranks had: ``rank 3 compiled 12 variants of `k` that no other rank did``."""
     verb = "compiled or loaded" if group.loaded else "compiled"
     others = ranks - len(group.ranks)
     which = "the other" if others == 1 else f"the other {others:,}"
     apart = "no other rank did" if len(group.ranks) == 1 else f"{which} did not"
     values = [f"`{name}` {describe_values(map(show_value, values))}" for name, values in group.values]
-    told = f": {', '.join(values)}" if values else ""
+    listed = f": {', '.join(values)}" if values else ""
     variants = f"{counted(group.variants, 'variant')} of `{group.kernel.name}`"
-    return f"{name_ranks(group.ranks)} {verb} {variants} that {apart}{told}"
+    return f"{name_ranks(group.ranks)} {verb} {variants} that {apart}{listed}"
 
 
 def name_ranks(ranks: Sequence[int]) -> str:
-    """`rank 3`, `ranks 0 to 7`, `ranks 1, 4 and 9`, or `512 ranks`."""
+    """Format a set of ranks: `rank 3`, `ranks 0 to 7`, `ranks 1, 4 and 9`, or `512 ranks`."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
@@ -58,16 +58,16 @@ def name_ranks(ranks: Sequence[int]) -> str:
 
 
 def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
-    """Who waited for whom in which step, and who was slower than the others."""
+    """Yield which rank waited for which in each step, and whether one rank was often the slowest."""
     compiling = [step for step in steps if step.compiling is not None]
-    for one in sorted(compiling, key=lambda one: (-one.waited_us, -one.compile_us, one.number))[:STEPS_SHOWN]:
-        busy = f"compiled, loaded or tuned for {seconds(one.compile_us)}"
-        if one.waits:
-            most = ("" if len(one.waits) == 1 else "up to ") + seconds(one.waited_us)
-            who = name_ranks([rank for rank, _ in one.waits])
-            yield f"step {one.number}: {who} waited {most} for rank {one.compiling}, which {busy}"
+    for step in sorted(compiling, key=lambda step: (-step.waited_us, -step.compile_us, step.number))[:STEPS_SHOWN]:
+        busy = f"compiled, loaded or tuned for {seconds(step.compile_us)}"
+        if step.waits:
+            most = ("" if len(step.waits) == 1 else "up to ") + seconds(step.waited_us)
+            who = name_ranks([rank for rank, _ in step.waits])
+            yield f"step {step.number}: {who} waited {most} for rank {step.compiling}, which {busy}"
         else:
-            yield f"step {one.number}: rank {one.compiling} {busy}"
+            yield f"step {step.number}: rank {step.compiling} {busy}"
     if len(compiling) > STEPS_SHOWN:
         yield f"and {counted(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
     slower = Counter(step.slowest for step in steps if step.slowest is not None)
@@ -77,7 +77,7 @@ def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
 
 
 def _describe_alone(account: RanksAccount) -> Iterator[str]:
-    """What others may have waited for, where no steps show it."""
+    """Yield for how long a rank compiled while the others may have waited, if no recorded steps show it."""
     for rank, alone_us in account.alone[:ALONE_SHOWN]:
         if alone_us >= LEAST_ALONE_US:
             others = [other for other in account.ranks if other != rank]
@@ -89,7 +89,7 @@ def _describe_alone(account: RanksAccount) -> Iterator[str]:
 
 
 def ranks_object(account: RanksAccount | None) -> dict[str, Any] | None:
-    """The same for JSON; None where ranks are not several."""
+    """Convert the ranks for JSON; None if there is only one."""
     if account is None:
         return None
     return {

@@ -18,53 +18,53 @@ LINES_SHOWN, CAUSES_SHOWN = 12, 3
 
 
 def describe_steps(account: StepsAccount | None) -> list[str]:
-    """`3 of 120 steps compiled`, then a line for each stretch of steps that did; nothing where there are no steps."""
+    """Return how many steps compiled, then lines on each stretch of steps that did; empty without steps."""
     if account is None:
         return []
-    kinds = [one.kind for one in account.compiling]
+    kinds = [step.kind for step in account.compiling]
     counts = [
         f"{kinds.count(kind):,} of {count:,} {kind}{'' if count == 1 else 's'}"
         for kind, count in (("step", account.steps), ("request", account.requests))
         if count
     ]
     lines = [f"{' and '.join(counts)} compiled, loaded or tuned"]
-    told = [line for stretch in _stretches(account.compiling) for line in _describe_stretch(stretch)]
-    lines += told[:LINES_SHOWN]
-    return lines + ([f"and {len(told) - LINES_SHOWN:,} lines more"] if len(told) > LINES_SHOWN else [])
+    stretches = [line for stretch in _stretches(account.compiling) for line in _describe_stretch(stretch)]
+    lines += stretches[:LINES_SHOWN]
+    return lines + ([f"and {len(stretches) - LINES_SHOWN:,} lines more"] if len(stretches) > LINES_SHOWN else [])
 
 
 def steps_object(account: StepsAccount | None) -> dict[str, Any] | None:
-    """The same for JSON; None where there are no steps."""
+    """Convert the steps for JSON; None without steps."""
     if account is None:
         return None
     compiling = [
         {
-            "kind": one.kind,
-            "number": one.number,
-            "name": one.name,
-            "compiled": one.variants,
-            "from_disk": one.loaded,
-            "tuned": one.tuned,
-            "compile_ms": one.compile_us / 1000,
-            "duration_ms": one.duration_us / 1000,
-            "processes": one.processes,
+            "kind": step.kind,
+            "number": step.number,
+            "name": step.name,
+            "compiled": step.variants,
+            "from_disk": step.loaded,
+            "tuned": step.tuned,
+            "compile_ms": step.compile_us / 1000,
+            "duration_ms": step.duration_us / 1000,
+            "processes": step.processes,
             "causes": [
                 {"code": cause.code, "kernel": cause.event.kernel.name, "message": describe_recompile(cause)}
-                for cause in one.causes
+                for cause in step.causes
             ],
         }
-        for one in account.compiling
+        for step in account.compiling
     ]
     return {"steps": account.steps, "requests": account.requests, "compiling": compiling}
 
 
 def _stretches(compiling: Iterable[CompilingStep]) -> Iterator[list[CompilingStep]]:
-    """Steps that follow one another by number are one stretch, each request is one."""
-    numbered = enumerate(sorted(compiling, key=lambda one: (one.kind != "step", one.number or 0)))
+    """Yield the steps of consecutive numbers together, and each request alone."""
+    numbered = enumerate(sorted(compiling, key=lambda step: (step.kind != "step", step.number or 0)))
     for _, group in groupby(
         numbered, key=lambda item: (item[1].kind, item[0] if item[1].number is None else item[1].number - item[0])
     ):
-        yield [one for _, one in group]
+        yield [step for _, step in group]
 
 
 def _describe_stretch(stretch: Sequence[CompilingStep]) -> Iterator[str]:
@@ -74,13 +74,13 @@ def _describe_stretch(stretch: Sequence[CompilingStep]) -> Iterator[str]:
     else:
         which = f"step {first.number}" if first is last else f"steps {first.number} to {last.number}"
     counts = (
-        ("compiled", sum(one.variants for one in stretch)),
-        ("loaded", sum(one.loaded for one in stretch)),
-        ("tuned", sum(one.tuned for one in stretch)),
+        ("compiled", sum(step.variants for step in stretch)),
+        ("loaded", sum(step.loaded for step in stretch)),
+        ("tuned", sum(step.tuned for step in stretch)),
     )
     done = [f"{verb} {count:,}{_noun(verb, count)}" for verb, count in counts if count]
-    yield f"{which} {', '.join(done)}: {seconds(sum(one.compile_us for one in stretch))}"
-    causes = [cause for one in stretch for cause in one.causes]
+    yield f"{which} {', '.join(done)}: {seconds(sum(step.compile_us for step in stretch))}"
+    causes = [cause for step in stretch for cause in step.causes]
     if len(causes) <= CAUSES_SHOWN:
         yield from (f"  {_describe_cause(cause)}" for cause in causes)
 

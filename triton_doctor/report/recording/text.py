@@ -69,7 +69,7 @@ def render_text(
     width: int | None = None,
     unserved: Sequence[UnservedCompile] = (),
 ) -> str:
-    """The whole report. `excess` are the limits that were exceeded, in a line each. None as `width` wraps nothing."""
+    """Render the whole report. `excess` has a line for each exceeded limit. `width` None means no wrapping."""
     lines: list[str] = ["", *_fit(_head(account), width)]
     loud = _fit(
         [*describe_interpreted(account), *describe_captured(account), *describe_variables(account), *excess], width
@@ -99,7 +99,7 @@ def render_text(
 
 
 def _fit(lines: Iterable[str], width: int | None) -> Iterator[str]:
-    """`lines` escaped, and wrapped where they are longer than `width`."""
+    """Escape `lines`, and wrap those that are longer than `width`."""
     for line in map(escape_line, lines):
         if width is None or len(line) <= width:
             yield line.rstrip()
@@ -128,11 +128,13 @@ def _time(account: Account) -> list[str]:
         return align([(name, seconds(us), f"{us / whole:.0%}") for name, us in parts])
     busy = [process for process in account.processes if not is_idle(process)] or account.processes[:1]
     shown = busy[:PROCESSES_SHOWN]
-    columns = list(zip(*(name_parts(one.split) for one in shown), strict=True))
+    columns = list(zip(*(name_parts(process.split) for process in shown), strict=True))
     kept = [column for column in columns if any(us >= LEAST_SHOWN_US for _, us in column)]
     rows = [("", *(column[0][0] for column in kept), "in all")] if shown else []
-    for index, one in enumerate(shown):
-        rows.append((name_process(one), *(seconds(column[index][1]) for column in kept), seconds(one.split.wall_us)))
+    for index, process in enumerate(shown):
+        rows.append(
+            (name_process(process), *(seconds(column[index][1]) for column in kept), seconds(process.split.wall_us))
+        )
     more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
     below = [f"and {counted(more, 'process')} more"] if more else []
     below += [f"and {counted(idle, 'process')} that compiled, loaded and tuned nothing"] if idle else []
@@ -183,19 +185,19 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
 
 def _advice(account: Account, cwd: Path) -> list[str]:
     found = advise(account)[:ADVICE_SHOWN]
-    width = max((len(describe_saved(one)) for one in found), default=0)
+    width = max((len(describe_saved(advice)) for advice in found), default=0)
     return [
         line
-        for one in found
+        for advice in found
         for line in (
-            f"{describe_saved(one):>{width}}  {describe_advice(one, cwd)}",
-            f"{'':{width}}  {describe_rules(one)}",
+            f"{describe_saved(advice):>{width}}  {describe_advice(advice, cwd)}",
+            f"{'':{width}}  {describe_rules(advice)}",
         )
     ]
 
 
 def align(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table: the first column to the left, the others to the right."""
+    """Format a table: the first column aligned to the left, the others to the right."""
     if not rows:
         return []
     rows = [[escape_text(cell) for cell in row] for row in rows]

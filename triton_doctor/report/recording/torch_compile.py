@@ -30,12 +30,12 @@ KINDS = {
 
 
 def of_inductor(account: Account) -> list[KernelAccount]:
-    """The kernels that Inductor compiled."""
+    """Return the kernels that Inductor compiled."""
     return [kernel for kernel in account.kernels if kernel.direct and kernel.maker == INDUCTOR]
 
 
 def describe_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
-    """The lines of the section; none where torch.compile did nothing."""
+    """Yield the lines of the section; none if torch.compile was not used."""
     kernels = of_inductor(account)
     if kernels:
         compiled = sum(kernel.compiled for kernel in kernels)
@@ -62,7 +62,7 @@ def _describe_templates(kernels: list[KernelAccount]) -> Iterator[str]:
     groups: defaultdict[str, list[KernelAccount]] = defaultdict(list)
     for kernel in kernels:
         groups[name_template(kernel)].append(kernel)
-    ordered = sorted(groups.items(), key=lambda group: (-sum(one.waited_us for one in group[1]), group[0]))
+    ordered = sorted(groups.items(), key=lambda group: (-sum(kernel.waited_us for kernel in group[1]), group[0]))
     for template, group in ordered[:TEMPLATES_SHOWN]:
         took = seconds(sum(kernel.waited_us for kernel in group))
         yield f"  {template}: {counted(len(group), 'kernel')}, {took}"
@@ -71,7 +71,7 @@ def _describe_templates(kernels: list[KernelAccount]) -> Iterator[str]:
 
 
 def name_template(kernel: KernelAccount) -> str:
-    """`pointwise`, or `choices for mm`: what kind of kernel Inductor made."""
+    """Name the kind of an Inductor kernel, such as `pointwise` or `choices for mm`."""
     head, _, rest = kernel.kernel.name.removeprefix("triton_").partition("_")
     if kernel.kernel.name.startswith("triton_") and is_choice(kernel.kernel):
         return f"choices for {head}"
@@ -82,10 +82,10 @@ def _describe_graph(graph: GraphAccount, cwd: Path) -> Iterator[str]:
     event = graph.event
     made = [counted(graph.kernels, "kernel")] if graph.kernels else []
     made += [counted(graph.choices, "choice")] if graph.choices else []
-    told = (
+    head = (
         f"[{event.compile_id}] {event.function} at {place(event.path, event.line, cwd)}: {seconds(event.duration_us)}"
     )
-    yield ", ".join([told, *made, *_describe_cached(event)])
+    yield ", ".join([head, *made, *_describe_cached(event)])
     if event.reason:
         yield f"  again, since {event.reason}"
     if event.failure:
@@ -99,7 +99,7 @@ def _describe_cached(event: GraphEvent) -> Iterator[str]:
 
 
 def _sum_choices(account: Account) -> dict[str, tuple[int, int, int]]:
-    """By operation: how often it was benchmarked, what its choices took to compile, and to benchmark."""
+    """Return for each operation how often it was benchmarked, and the microseconds of compiling and benchmarking."""
     sums: dict[str, tuple[int, int, int]] = {}
     for event in account.choices:
         count, precompile_us, benchmark_us = sums.get(event.name, (0, 0, 0))

@@ -48,8 +48,8 @@ STEP_TRACK, GRAPH_TRACK = OURS - 2, OURS - 1
 
 
 def render_trace(recordings: Sequence[Recording]) -> str:
-    """One JSON object, an event a line."""
-    begins = [header.started_at_ns for one in recordings for header in one.headers]
+    """Render the recordings as a JSON object, with one event on each line."""
+    begins = [header.started_at_ns for recording in recordings for header in recording.headers]
     base_ns = min(begins, default=0) // QUARTER_NS * QUARTER_NS
     taken: set[int] = set()
     lines = []
@@ -83,9 +83,9 @@ def _process(recording: Recording, header: Header, pid: int, base_ns: int) -> It
     causes = {id(cause.event): cause for cause in recording.causes}
     tracks: set[int] = set()
     for event in recording.events:
-        for one in _slices(event, causes.get(id(event))):
-            tracks.add(one["tid"])
-            yield one | {"ts": round((one["ts"] - base_ns) / 1000, 3), "pid": pid}
+        for fields in _slices(event, causes.get(id(event))):
+            tracks.add(fields["tid"])
+            yield fields | {"ts": round((fields["ts"] - base_ns) / 1000, 3), "pid": pid}
         if isinstance(event, LaunchesEvent):
             yield from _counters(event, header, pid, base_ns)
     for tid in sorted(tracks):
@@ -95,7 +95,7 @@ def _process(recording: Recording, header: Header, pid: int, base_ns: int) -> It
 
 
 def _slice(name: str, category: str, thread: int, begin_ns: int, took_us: float, arguments: Fields) -> Fields:
-    """On the track of ours for `thread`. `ts` is Unix time in nanoseconds, until `_process` counts it from the base."""
+    """Build a slice on our own track for `thread`. `ts` is Unix time in nanoseconds; `_process` makes it relative."""
     shown = {key: value for key, value in arguments.items() if value not in (None, "", (), {})}
     return {
         "ph": "X",
@@ -109,7 +109,7 @@ def _slice(name: str, category: str, thread: int, begin_ns: int, took_us: float,
 
 
 def _plain(value: Any) -> Any:
-    """`value` with text for what JSON has no number for, and without what would steer a terminal."""
+    """Replace numbers that JSON cannot express by text, and escape terminal control characters."""
     match value:
         case dict():
             return {escape_line(str(key)): _plain(item) for key, item in value.items()}
@@ -169,7 +169,7 @@ def _slices(event: Event, cause: Recompile | None) -> Iterator[Fields]:
 
 
 def _compile(event: CompileEvent, cause: Recompile | None) -> Iterator[Fields]:
-    """The slice of a compile, or of a load, and in it one for each stage; before it what the process pays once."""
+    """Yield slices for a compile or a load and its stages, and one for the start-up cost of the process before it."""
     began_ns = event.at_ns - event.duration_us * 1000
     what, category = ("compile", "compile") if event.tier == COMPILED else ("load", "load")
     arguments = _place(event.kernel, event.launch_site) | {
@@ -202,7 +202,7 @@ def _module(event: ModuleEvent) -> Iterator[Fields]:
 
 
 def _step(event: StepEvent) -> Iterator[Fields]:
-    """A slice; of a request, which others may overlap on its thread, a beginning and an end of one id."""
+    """Yield a slice for a step; a begin and an end event for a request, which may overlap others on its thread."""
     arguments = {"compiles": len(event.compiles_ns), "stands_for": event.count if event.count > 1 else None}
     if event.kind == "step":
         took_us = (event.at_ns - event.started_at_ns) / 1000
@@ -220,7 +220,7 @@ def _instant(name: str, thread: int, at_ns: int) -> Fields:
 
 
 def _counters(event: LaunchesEvent, header: Header, pid: int, base_ns: int) -> Iterator[Fields]:
-    """Launches as a counter for each kernel: none at the beginning of the process, all of them at the last count."""
+    """Yield launches as a counter for each kernel: 0 when the process starts, the total at the last count."""
     for kernel, count in event.launches:
         for at_ns, launches in ((header.started_at_ns, 0), (event.at_ns, count)):
             at_us = round((at_ns - base_ns) / 1000, 3)

@@ -41,10 +41,10 @@ class UnservedCompile:
 
 
 def explain_unserved(recordings: Iterable[Recording], packs: Sequence[Path]) -> tuple[UnservedCompile, ...]:
-    """Why the compiles of `recordings` were not found in `packs`; that of the longest first.
+    """Explain why the compiles of `recordings` were not found in `packs`, the longest first.
 
-    Without `packs`, those that the recorded processes read from or had unpacked in their cache folder, where they are
-    still there. Kernels that no pack has are left out. Raises DoctorError where one of `packs` is none.
+    Without `packs`, the packs are those that the processes read from, or had unpacked in their cache folder, if they
+    still exist. Kernels that no pack has are left out. Raises DoctorError if one of `packs` is not a pack.
     """
     named = [(str(path), read_manifest(path)) for path in packs]
     compiles: Counter[tuple[str, str, str]] = Counter()
@@ -65,7 +65,7 @@ def explain_unserved(recordings: Iterable[Recording], packs: Sequence[Path]) -> 
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of the pack at `path`. Raises DoctorError where it is none."""
+    """Read the manifest of the pack at `path`. Raises DoctorError if it is not a pack."""
     from triton_doctor.machine.packs.pack import open_pack  # zstandard, for one report of many
 
     with open_pack(path) as (manifest, _):
@@ -73,7 +73,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def find_manifests(variables: Mapping[str, str]) -> Iterator[tuple[str, Manifest]]:
-    """The packs that a process with `variables` used, as far as they are here."""
+    """Yield name and manifest of the packs that a process with `variables` used, if they exist here."""
     try:
         if variables.get(PACK):
             yield variables[PACK], read_manifest(Path(variables[PACK]))
@@ -88,7 +88,7 @@ def find_manifests(variables: Mapping[str, str]) -> Iterator[tuple[str, Manifest
 
 
 def find_reason(event: CompileEvent, header: Header, manifest: Manifest) -> str | None:
-    """Why the variant of `event` was compiled although `manifest` has its kernel; None where it has not."""
+    """Return why the variant of `event` was compiled although `manifest` has its kernel; None if it has not."""
     names = name_entries(event.entry)
     if any(entry.key in names for entry in manifest.entries):
         return "the pack has this variant: it was not where the process looked when it started"
@@ -108,7 +108,7 @@ def find_reason(event: CompileEvent, header: Header, manifest: Manifest) -> str 
 def compare_variant(
     event: CompileEvent, entry: PackedEntry, packed: KeyParts, here: KeyParts
 ) -> Iterator[KeyDifference]:
-    """What of `entry` was another one in the run."""
+    """Yield each part of the key of `entry` that differed in the run."""
     yield from compare_installations(entry, packed, here, IN_RUN)
     for function in entry.functions[:1]:
         if Path(event.kernel.path).as_posix().endswith(function.module_path) and event.kernel.line:
@@ -116,7 +116,7 @@ def compare_variant(
 
 
 def read_parts(event: CompileEvent, header: Header) -> KeyParts:
-    """What a recording knows of the key."""
+    """Return the key parts that a recording knows."""
     versions, triton = dict(header.versions), dict(header.versions).get("triton")
     return KeyParts(
         triton=triton,
@@ -131,20 +131,21 @@ def read_parts(event: CompileEvent, header: Header) -> KeyParts:
 
 
 def describe_unserved(unserved: Sequence[UnservedCompile]) -> Iterator[str]:
-    """A line for each pack, and below it one for each kernel and reason."""
-    for pack in dict.fromkeys(one.pack for one in unserved):
+    """Yield a line for each pack, and below it one for each kernel and reason."""
+    for pack in dict.fromkeys(compiled.pack for compiled in unserved):
         yield pack
-        for one in unserved:
-            if one.pack == pack:
-                yield f"  {one.kernel}: {plural(one.compiles, 'compile')}, {one.compile_us / 1e6:.3f} s: {one.reason}"
+        for compiled in unserved:
+            if compiled.pack == pack:
+                took = f"{plural(compiled.compiles, 'compile')}, {compiled.compile_us / 1e6:.3f} s"
+                yield f"  {compiled.kernel}: {took}: {compiled.reason}"
 
 
-def unserved_object(one: UnservedCompile) -> dict[str, Any]:
-    """`one` as plain values."""
+def unserved_object(compiled: UnservedCompile) -> dict[str, Any]:
+    """Convert `compiled` to values for JSON."""
     return {
-        "pack": one.pack,
-        "kernel": one.kernel,
-        "reason": one.reason,
-        "compiles": one.compiles,
-        "compile_ms": one.compile_us / 1000,
+        "pack": compiled.pack,
+        "kernel": compiled.kernel,
+        "reason": compiled.reason,
+        "compiles": compiled.compiles,
+        "compile_ms": compiled.compile_us / 1000,
     }

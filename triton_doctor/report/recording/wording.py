@@ -31,13 +31,13 @@ LEAST_SHOWN_US = 500
 
 
 def seconds(us: int) -> str:
-    """`0.042 s`, `3.21 s`, `321 s`."""
+    """Format microseconds as seconds: `0.042 s`, `3.21 s`, `321 s`."""
     value = us / 1e6
     return f"{value:,.0f} s" if value >= 100 else f"{value:.2f} s" if value >= 0.1 else f"{value:.3f} s"
 
 
 def milliseconds(us: int) -> str:
-    """`2,509`, `0.8`, or nothing for nothing."""
+    """Format microseconds as milliseconds without a unit: `2,509`, `0.8`; empty for 0."""
     return "" if us == 0 else f"{us / 1000:,.0f}" if us >= 100_000 else f"{us / 1000:,.1f}"
 
 
@@ -55,7 +55,7 @@ PARTS = (
 
 
 def name_parts(split: Split) -> list[tuple[str, int]]:
-    """The parts of a process's time, by their names; they add up to its wall time."""
+    """Return name and microseconds of each part of a process's time; they add up to its wall time."""
     times = (
         split.compile_us,
         split.load_us,
@@ -71,12 +71,12 @@ def name_parts(split: Split) -> list[tuple[str, int]]:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 kernel`, `2,500 kernels`."""
+    """Format a count with its noun: `1 kernel`, `2,500 kernels`."""
     return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith(('ch', 's')) else 's'}"
 
 
 def place(path: str, line: int, cwd: Path) -> str:
-    """`train.py:12`, from `cwd` where it lies below it."""
+    """Format a source place as `train.py:12`, relative to `cwd` if it is below it."""
     shown = Path(path)
     if shown.is_relative_to(cwd):
         shown = shown.relative_to(cwd)
@@ -84,7 +84,7 @@ def place(path: str, line: int, cwd: Path) -> str:
 
 
 def describe_counts(account: Account) -> str:
-    """`2 kernels: 24 launches, 2 compiled, 0 from disk`; what was not counted is not 0."""
+    """Format the totals: `2 kernels: 24 launches, 2 compiled, 0 from disk`; uncounted launches are not shown as 0."""
     kernels = account.kernels
     if not kernels:
         return "no kernel compiled"
@@ -109,7 +109,7 @@ def describe_counts(account: Account) -> str:
 
 
 def describe_cache_folder(account: Account) -> Iterator[str]:
-    """Who moved the folder in which Triton keeps its kernels while the program ran."""
+    """Yield which code changed Triton's cache folder while the program ran, and to what."""
     for name, value, setter in dict.fromkeys((event.name, event.value, event.setter) for event in account.variables):
         yield f"kernels are kept in {value}: {setter} set {name} while the program ran"
 
@@ -120,13 +120,13 @@ UNKEPT = {NOT_KEPT: "it has no `cache_results=True`", HOOKED: "a `pre_hook` of a
 def describe_longest(event: CompileEvent) -> str:
     """Return where the time of a long compile went, and how much code each stage made."""
     stages = sorted(event.stages_us, key=lambda stage: -stage[1])[:LONG_STAGES_SHOWN]
-    told = ", ".join(f"{stage} {seconds(us)}" for stage, us in stages)
+    slowest = ", ".join(f"{stage} {seconds(us)}" for stage, us in stages)
     sizes = ", ".join(f"{size / 1e6:.1f} MB of {stage}" for stage, size in event.sizes)
-    return f"one compile took {seconds(event.duration_us)}: {told}{f'; it made {sizes}' if sizes else ''}"
+    return f"one compile took {seconds(event.duration_us)}: {slowest}{f'; it made {sizes}' if sizes else ''}"
 
 
 def describe_faults(kernel: KernelAccount) -> Iterator[str]:
-    """Compiles that failed or took long, what happened in the capture of a CUDA graph, and tuning that is not kept."""
+    """Yield failed and long compiles, compiles during the capture of a CUDA graph, and tuning that is not kept."""
     if kernel.longest is not None:
         yield describe_longest(kernel.longest)
     if kernel.failed:
@@ -146,7 +146,7 @@ def describe_faults(kernel: KernelAccount) -> Iterator[str]:
 
 
 def describe_unkept(kernel: KernelAccount) -> Iterator[str]:
-    """Rounds of tuning that the next process makes again, and what they took in this run; a dry run takes no time."""
+    """Yield the rounds of tuning that the next process repeats, and their time, which a dry run does not have."""
     if kernel.unkept:
         reasons = [UNKEPT[reason] for reason, _ in kernel.unkept]
         rounds = counted(sum(count for _, count in kernel.unkept), "round")
@@ -155,7 +155,7 @@ def describe_unkept(kernel: KernelAccount) -> Iterator[str]:
 
 
 def describe_cause(cause: CauseAccount) -> str:
-    """`39x TRD702 constexpr-changed: `n`, 40 values: 17, 18, ...`."""
+    """Format a cause: `` 39x TRD702 constexpr-changed: `n`, 40 values: 17, 18, ...``."""
     head = f"{cause.count:,}x {cause.code} {rule_name(cause.code)}"
     if cause.parameter is None:
         return head
@@ -165,7 +165,7 @@ def describe_cause(cause: CauseAccount) -> str:
 
 
 def show_values(values: tuple[Scalar, ...]) -> str:
-    """The first of them."""
+    """Format the first VALUES_SHOWN values."""
     shown = [
         text if len(text := show_value(value)) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "..." for value in values
     ]
@@ -174,12 +174,12 @@ def show_values(values: tuple[Scalar, ...]) -> str:
 
 
 def show_value(value: Scalar) -> str:
-    """A value as it would be written; a class of pointers or integers as it is."""
+    """Format a value as in source code; a class of pointers or integers, which is text, as it is."""
     return (value or "none") if isinstance(value, str) else "unknown" if value is None else repr(value)
 
 
 def describe_values(values: Iterable[str]) -> str:
-    """`17 to 28` for all the integers between, `16, 32 and 128` for few, `37 values from 2 to 42` for many."""
+    """Format a set: `17 to 28` for consecutive integers, a list for few values, else their number and range."""
     texts = list(values)
     numbers = sorted(int(text) for text in texts) if all(text.lstrip("-").isdecimal() for text in texts) else []
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
@@ -193,12 +193,12 @@ def describe_values(values: Iterable[str]) -> str:
 
 
 def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
-    """The causes to tell: that a kernel compiled a first time goes without saying, as do torch.compile's trials."""
+    """Return the causes to show: not first compiles, nor anything of kernels that torch.compile launches."""
     return () if kernel.direct else tuple(cause for cause in kernel.causes if cause.code != FIRST)
 
 
 def describe_share(share: Share) -> str:
-    """`3 compiled, 1 from disk, 0.12 s`."""
+    """Format what was waited for: `3 compiled, 1 from disk, 0.12 s`."""
     parts = [
         f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
     ]
@@ -207,7 +207,7 @@ def describe_share(share: Share) -> str:
 
 
 def describe_advice(advice: Advice, cwd: Path) -> str:
-    """What to do, and why."""
+    """Format the kernel, the fact and the remedy of an advice."""
     what = advice.fact
     if advice.kernel is not None:
         what = f"`{advice.kernel.name}` ({place(advice.kernel.path, advice.kernel.line, cwd)}), {advice.fact}"
@@ -215,27 +215,27 @@ def describe_advice(advice: Advice, cwd: Path) -> str:
 
 
 def describe_saved(advice: Advice) -> str:
-    """`0.46 s`, or `12 variants` of a run that took no time."""
+    """Format what an advice saves: `0.46 s`, or `12 variants` if the run measured no time."""
     return seconds(advice.saved_us) if advice.saved_us else counted(advice.saved, "variant")
 
 
 def title_advice(account: Account) -> str:
-    """The heading above the advice."""
+    """Return the heading above the advice."""
     return f"advice, most {'seconds' if account.dry is None else 'variants'} saved first"
 
 
 def describe_rules(advice: Advice) -> str:
-    """The cause of an advice, and the rules that find it before the program runs."""
+    """Format the causes behind an advice, and the rules that find it in the source."""
     causes, rules = ([f"{code} {rule_name(code)}" for code in codes] for codes in (advice.codes, advice.rules))
-    told = "the source shows it" if advice.in_source else "look for"
-    found = f"{told}: {', '.join(rules)}" if rules else ""
+    lead = "the source shows it" if advice.in_source else "look for"
+    found = f"{lead}: {', '.join(rules)}" if rules else ""
     return "; ".join(filter(None, (", ".join(causes), found)))
 
 
 def describe_interpreted(account: Account) -> Iterator[str]:
-    """That kernels ran in the interpreter, which is why everything else is beside the point."""
+    """Yield a warning if kernels ran in Triton's interpreter, which makes all other figures meaningless."""
     if account.interpreted:
-        names = [describe_interpreted_kernel(one) for one in account.interpreted[:INTERPRETED_SHOWN]]
+        names = [describe_interpreted_kernel(kernel) for kernel in account.interpreted[:INTERPRETED_SHOWN]]
         more = len(account.interpreted) - len(names)
         shown = join_names([*names, f"{more} more"] if more else names)
         yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
@@ -244,10 +244,10 @@ def describe_interpreted(account: Account) -> Iterator[str]:
 
 
 def describe_captured(account: Account) -> Iterator[str]:
-    """That kernels compiled, were tuned or were unloaded while a CUDA graph was captured, which can break the graph."""
+    """Yield a warning if kernels compiled, tuned or unloaded during the capture of a CUDA graph."""
     captured = [kernel for kernel in account.kernels if kernel.capturing or kernel.unloaded]
     if captured:
-        names = [f"`{one.kernel.name}`" for one in captured[:CAPTURED_SHOWN]]
+        names = [f"`{kernel.kernel.name}`" for kernel in captured[:CAPTURED_SHOWN]]
         more = len(captured) - len(names)
         shown = join_names([*names, f"{more} more"] if more else names)
         happened = "compiled, loaded, tuned or unloaded"
@@ -255,21 +255,21 @@ def describe_captured(account: Account) -> Iterator[str]:
 
 
 def describe_variables(account: Account) -> Iterator[str]:
-    """Variables that were set in vain."""
+    """Yield a warning for each variable that is set and that no Triton reads."""
     for name, known in misspelt_variables(account):
         yield f"no triton reads {name}: did you mean {known}? (TRD603 {rule_name('TRD603')})"
 
 
-def describe_interpreted_kernel(one: InterpretedKernel) -> str:
-    """Its name, how often, and how long in all."""
-    known = one.launches is not None and one.took_us is not None
-    return f"`{one.kernel.name}`" + (
-        f" ({counted(one.launches or 0, 'launch')}, {seconds(one.took_us or 0)})" if known else ""
+def describe_interpreted_kernel(kernel: InterpretedKernel) -> str:
+    """Format the kernel's name, its launches and total time, if they are known."""
+    known = kernel.launches is not None and kernel.took_us is not None
+    return f"`{kernel.kernel.name}`" + (
+        f" ({counted(kernel.launches or 0, 'launch')}, {seconds(kernel.took_us or 0)})" if known else ""
     )
 
 
 def describe_settled(account: Account) -> str | None:
-    """That the compiling was over early; None while it went on, or where it had much of the time of a process."""
+    """Return a line if compiling ended early; None if it continued, or took much of a process's time."""
     splits = [process.split for process in account.processes]
     busy = any(split.compile_us + split.load_us + split.autotune_us > MOST_SHARE * split.wall_us for split in splits)
     if account.settled_us is None or account.dry is not None or busy:
@@ -278,13 +278,13 @@ def describe_settled(account: Account) -> str | None:
 
 
 def name_process(process: ProcessAccount) -> str:
-    """`rank 0`, or `process 1234`."""
+    """Name a process: `rank 0 (process 1234)`, or `process 1234` if it has no rank."""
     header = process.header
     return f"process {header.pid}" if header.rank is None else f"rank {header.rank} (process {header.pid})"
 
 
 def describe_unseen(account: Account) -> Iterator[str]:
-    """What could not be counted, and what went wrong."""
+    """Yield what the recording could not count, and warnings about it."""
     direct = [kernel for kernel in account.kernels if kernel.direct]
     inductors = sum(1 for kernel in direct if kernel.maker)
     if inductors:
@@ -304,10 +304,10 @@ def describe_unseen(account: Account) -> Iterator[str]:
 
 
 def is_idle(process: ProcessAccount) -> bool:
-    """Whether all of its time is spent on other things than kernels."""
+    """Return whether the process spent no time on kernels."""
     return process.split.wall_us == process.split.other_us
 
 
 def counts_are_whole(account: Account) -> bool:
-    """Whether each process lived to count its last launch."""
+    """Return whether every process ended properly, so that all its launches were counted."""
     return all(process.ended for process in account.processes)
