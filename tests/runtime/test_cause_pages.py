@@ -12,8 +12,12 @@ from tests.runtime.tritons import NEWEST, PROGRAMS, REPOSITORY, Runner, triton_f
 ON_A_GPU = {"TRD716"}
 # What a kernel's rounds have in common, and no cause of one: tests/runtime/prewarm/test_tuning.py runs it.
 OF_A_KERNEL = {"TRD717"}
+# Helion is no dependency of the tests: tests/runtime/test_helion.py runs it where it is there.
+OF_HELION = {"TRD718"}
 PAGES = [
-    page for page in sorted((REPOSITORY / "rules").glob("TRD7*.md")) if page.name[:6] not in ON_A_GPU | OF_A_KERNEL
+    page
+    for page in sorted((REPOSITORY / "rules").glob("TRD7*.md"))
+    if page.name[:6] not in ON_A_GPU | OF_A_KERNEL | OF_HELION
 ]
 CAUSES = [f"TRD7{number:02}" for number in range(1, 16)]
 

@@ -30,6 +30,8 @@ LEAST_WORTH_US, LEAST_VARIANTS = 100_000, 2
 OF_ONE_KEY = frozenset({"TRD712", "TRD715"})
 # Reading source takes a tenth of a second a file; advice beyond the first kernels is not printed.
 SOURCES_READ = 10
+# Who moved Triton's folder, to the variable that names where.
+KEPT_IN = {"Helion": "HELION_CACHE_DIR", "torch.compile (Inductor)": "TORCHINDUCTOR_CACHE_DIR"}
 INTERPRETER_RULES = ("TRD101", "TRD102", "TRD103", "TRD403")
 
 
@@ -109,9 +111,9 @@ def advise(account: Account) -> tuple[Advice, ...]:
 
 
 def keep_cache(account: Account) -> str:
-    """Return the advice to keep the cache folder between runs: Inductor's folder where that holds Triton's."""
-    by_inductor = any(event.setter != "the program" for event in account.variables)
-    folder = "the folder of TORCHINDUCTOR_CACHE_DIR, in which Triton's is," if by_inductor else "the cache folder"
+    """Return the advice to keep the cache folder between runs, or the folder of the library that Triton's is in."""
+    variables = [KEPT_IN[event.setter] for event in account.variables if event.setter in KEPT_IN]
+    folder = f"the folder of {variables[-1]}, in which Triton's is," if variables else "the cache folder"
     return f"keep {folder} between runs, and in the image that serves them"
 
 

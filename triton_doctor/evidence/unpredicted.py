@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
-# Told by values, or never: the first compile, another device, a mode that somebody chose, threads that met.
-ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714", "TRD715"})
+# Found by values, or never: the first compile, another device, a mode that somebody chose, threads that met, and a
+# generated kernel, which no source shows.
+ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714", "TRD715", "TRD718"})
 LONGEST = 80
 NAMES_SHOWN = 4
 

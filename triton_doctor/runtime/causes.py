@@ -19,6 +19,7 @@ AT_ONCE = "TRD715"
 # Told first: what makes the others beside the point, then what can give wrong results, then what is most often meant.
 PRECEDENCE = (
     "TRD711",
+    "TRD718",
     "TRD715",
     "TRD712",
     "TRD709",

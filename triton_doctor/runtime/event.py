@@ -70,7 +70,9 @@ class CompileEvent:
     made after it had guessed a value. `exact` are those constants that the key keeps as text and that are no text, in
     the form of `constants.encode_constant`; None in a recording made before there was this field.
     `entry` is the hash that names the variant's entry in the cache on disk, empty where there is none. `sizes` are the
-    bytes of what each stage made, of a compile that took LONG_US or more.
+    bytes of what each stage made, of a compile that took LONG_US or more. Of a kernel that Helion generated, `kernel`
+    is the function that it was generated from, and `generated` the kernel; `shapes` are those of the arguments that it
+    is for alone, empty where it is for any.
     """
 
     kernel: KernelName
@@ -96,6 +98,8 @@ class CompileEvent:
     exact: tuple[tuple[str, str], ...] | None = None
     entry: str = ""
     sizes: tuple[tuple[str, int], ...] = ()
+    generated: KernelName | None = None
+    shapes: str = ""
 
     @property
     def duration_us(self) -> int:
@@ -122,6 +126,7 @@ class MemoryEvent:
     source: str = ""
     made: int = 1
     exact: tuple[tuple[str, str], ...] | None = None
+    generated: KernelName | None = None
 
     @classmethod
     def of(cls, event: CompileEvent) -> MemoryEvent:

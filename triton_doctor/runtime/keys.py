@@ -20,7 +20,8 @@ MODES = frozenset({"debug", "sanitize_overflow", "instrumentation_mode", "fpsan_
 class KeyChange:
     """`name`, which is the `part` of the key that differs, is now `after` and was `before`. `code` is its rule.
 
-    `part`: constexpr, integer, dtype, alignment, none, option, mode, spelling, device, source, object, or tuning.
+    `part`: constexpr, integer, dtype, alignment, none, option, mode, spelling, device, source, object, shapes, or
+    tuning.
     None as `before` or `after` of an integer means that its value is not known.
     """
 
@@ -38,7 +39,13 @@ def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
     if (event.device, event.key.target) != (other.device, other.key.target):
         before, after = f"{other.key.target} device {other.device}", f"{event.key.target} device {event.device}"
         changes.append(KeyChange(code="TRD709", part="device", name="device", before=before, after=after))
-    if event.source != other.source:
+    if event.generated is not None:
+        # Whatever else differs made the generator write other code.
+        if event.shapes != other.shapes or (event.source != other.source and not changes):
+            before, after = other.shapes, event.shapes
+            name = "shapes" if after else "code"
+            changes.append(KeyChange(code="TRD718", part="shapes", name=name, before=before, after=after))
+    elif event.source != other.source:
         changes.append(KeyChange(code="TRD711", part="source", name="source", before=other.source, after=event.source))
     elif event.made != other.made:
         changes.append(KeyChange(code="TRD712", part="object", name="kernel", before=other.made, after=event.made))

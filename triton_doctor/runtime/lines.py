@@ -67,6 +67,8 @@ def write_line(value: Header | Event) -> str:
 
 def _flat(name: str, value: object) -> dict[str, Any]:
     match value:
+        case KernelName() if name == "generated":
+            return {name: {part: getattr(value, part) for part in KernelName.__dataclass_fields__}}
         case KernelName():
             return {"kernel": value.name, "module": value.module, "path": value.path, "line": value.line}
         case CompileKey():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.causes import Recompile
 
-CONSTEXPR, INTEGER = "TRD702", "TRD703"
+CONSTEXPR, INTEGER, SHAPES = "TRD702", "TRD703", "TRD718"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,10 @@ REMEDIES = {
     "TRD709": Remedy(change=None, warm_up="warm up on each device"),
     "TRD710": Remedy(change="decide on {names} before the first launch", rules=("TRD105",)),
     "TRD711": Remedy(change="do not change what the kernel captures while the program runs", rules=("TRD210",)),
+    SHAPES: Remedy(
+        change="decorate it with `@helion.kernel(static_shapes=False)`: then one kernel serves most shapes",
+        warm_up="warm up each shape",
+    ),
     "TRD712": Remedy(change="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
     "TRD713": Remedy(change="give {names} one type: equal values of two types can share one kernel"),
     "TRD714": Remedy(
@@ -85,6 +89,8 @@ def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str
     change = REMEDIES[code].change
     if code == CONSTEXPR and names and uses.keys() >= set(names):
         return vary_less(names, uses)
+    if code == SHAPES and "shapes" not in names:
+        return None
     if code != INTEGER:
         return None if change is None else change.format(names=quote_names(names) if names else "them")
     unread = [name for name in names if uses.get(name) == "unread"]

@@ -211,6 +211,9 @@ def _parts_of(event: CompileEvent, kinds: Mapping[str, set[str]]) -> Row:
     row[KeyPart("TRD708", "options")] = (", ".join(written), written)
     device = f"{key.target} device {event.device}"
     row[KeyPart("TRD709", "device")] = (device, device)
-    row[KeyPart("TRD711", "source")] = (event.source, event.source)
-    row[KeyPart("TRD712", "kernel")] = (event.made, event.made)
+    if event.generated is None:
+        row[KeyPart("TRD711", "source")] = (event.source, event.source)
+        row[KeyPart("TRD712", "kernel")] = (event.made, event.made)
+    else:
+        row[KeyPart("TRD718", "shapes" if event.shapes else "code")] = (event.shapes, (event.shapes, event.source))
     return row

@@ -53,6 +53,10 @@ def describe_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
             return f"on {change.after}, was on {change.before}"
         case "source":
             return "the source of the kernel, or a constant it captures, changed"
+        case "shapes" if change.after:
+            return f"Helion generated it for shapes {change.after}, was {change.before}: static_shapes is on"
+        case "shapes":
+            return "Helion generated other code for it"
         case "object":
             return f"the kernel was made anew: object {change.after} of that name"
         case _:

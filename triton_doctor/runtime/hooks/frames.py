@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
-NOT_THE_USERS = frozenset({"triton", "torch", "triton_doctor"})
+NOT_THE_USERS = frozenset({"triton", "torch", "triton_doctor", "helion"})
 # Where a worker thread's frames end; it compiles for a launch elsewhere.
 NOBODYS = frozenset({"concurrent", "threading"})
 PLAIN = (bool, int, float, str, type(None))
@@ -27,7 +27,8 @@ class LaunchOnStack:
     """What the stack says about a launch. `written` are its keyword arguments, tensors left out.
 
     `found` is False where no launch is on the stack; `tuning` is whether a round of tuning tries it. `maker` is
-    `inductor` where torch.compile's backend asked for the compile.
+    `inductor` where torch.compile's backend asked for the compile. `generator` is the function from which Helion
+    generated the kernel, and `shapes` those of the arguments that it is for alone; empty where it is for any.
     """
 
     found: bool = False
@@ -38,6 +39,8 @@ class LaunchOnStack:
     tuning: bool = False
     site: LaunchSite | None = None
     maker: str = ""
+    generator: Any = None
+    shapes: str = ""
 
 
 def read_stack() -> tuple[Mapping[str, Any], LaunchOnStack]:
@@ -48,6 +51,8 @@ def read_stack() -> tuple[Mapping[str, Any], LaunchOnStack]:
         package = _package(frame)
         if package == "torch" and str(frame.f_globals.get("__name__")).startswith("torch._inductor."):
             launch.maker = "inductor"
+        if package == "helion":
+            _read_helion(launch, frame)
         # Somebody's listener that calls ours stands between triton and us; the launch is on the far side of triton.
         if package not in NOT_THE_USERS and (compiling or launch.found) and not passes_launch_on(frame):
             launch.site = _site(frame) if package not in NOBODYS else None
@@ -109,6 +114,16 @@ def _read_launch(launch: LaunchOnStack, running: Mapping[str, Any]) -> None:
     launch.written = {name: value for name, value in written.items() if not hasattr(value, "data_ptr")}
     # `preload` compiles what was recorded, and has no such argument.
     launch.warmup = bool(running.get("warmup", True))
+
+
+def _read_helion(launch: LaunchOnStack, frame: FrameType) -> None:
+    """Read from a frame of Helion's which function it compiles, and for which shapes (helion 1.5 runtime/kernel.py)."""
+    launch.tuning |= str(frame.f_globals.get("__name__")).startswith("helion.autotuner.")
+    bound: Any = frame.f_locals.get("self")
+    if launch.generator is None and type(bound).__name__ == "BoundKernel":
+        launch.generator = bound.kernel.fn
+        if bound.kernel.settings.static_shapes:
+            launch.shapes = ", ".join(str(tuple(arg.shape)) for arg in bound.fake_args if hasattr(arg, "shape"))
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Scalar]]:

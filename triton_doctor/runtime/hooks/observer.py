@@ -64,6 +64,7 @@ class Observer:
         self._interpreted: set[KernelName] = set()
         self.interpreting: dict[KernelName, tuple[int, int]] = {}
         self._interned: dict[Any, Any] = {}
+        self._generators: dict[KernelName, KernelName] = {}
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._made: dict[KernelName, int] = {}
         self._submitted: weakref.WeakKeyDictionary[Any, LaunchOnStack] = weakref.WeakKeyDictionary()
@@ -127,6 +128,9 @@ class Observer:
             if not launch.found:
                 launch = self._submitted.pop(src, launch)
             fn = getattr(src, "fn", None)
+            generated = kernel_name(src if fn is None else fn)
+            if launch.generator is not None:
+                self._generators[generated] = kernel_name(launch.generator)
             kernel = self.name_of(src if fn is None else fn)
             event = CompileEvent(
                 kernel=kernel,
@@ -153,6 +157,8 @@ class Observer:
                 # A local of Triton's `compile` (triton 3.2 compiler.py:232, 3.9 :250).
                 entry=str(compiling.get("hash", "")),
                 sizes=sizes,
+                generated=None if generated == kernel else generated,
+                shapes=launch.shapes,
             )
         except Exception:
             self.fault("reading a compile")
@@ -248,8 +254,9 @@ class Observer:
             self.fault("timing an interpreted launch")
 
     def name_of(self, fn: Any) -> KernelName:
-        """Return the name of a kernel; all events share one object per name."""
-        return self._intern(kernel_name(fn))  # type: ignore[no-any-return]
+        """Return the name of a kernel, or of the function it was generated from; one object for all its events."""
+        name = kernel_name(fn)
+        return self._intern(self._generators.get(name, name))  # type: ignore[no-any-return]
 
     def object_of(self, event: CompileEvent) -> Any:
         """Return the JITFunction of `event` if it still exists, else None."""

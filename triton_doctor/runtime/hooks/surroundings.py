@@ -9,6 +9,7 @@ import time
 from triton_doctor.runtime.program_event import VariableEvent
 
 CACHE_FOLDER = "TRITON_CACHE_DIR"
+HELION, INDUCTOR = "Helion", "torch.compile (Inductor)"
 LONGEST_ERROR = 160
 
 
@@ -24,11 +25,18 @@ class CacheFolder:
         if value is None or value == self._value:
             return None
         self._value = value
-        # Inductor puts it below its own folder, and both into the environment (torch 2.13 cache_dir_utils.py:13).
-        inductors = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-        by_inductor = "torch._inductor" in sys.modules and bool(inductors) and value.startswith(f"{inductors}{os.sep}")
-        setter = "torch.compile (Inductor)" if by_inductor else "the program"
-        return VariableEvent(name=CACHE_FOLDER, value=value, setter=setter, at_ns=time.time_ns())
+        return VariableEvent(name=CACHE_FOLDER, value=value, setter=_setter(value), at_ns=time.time_ns())
+
+
+def _setter(folder: str) -> str:
+    # Helion's is below Inductor's where HELION_CACHE_DIR names none (helion 1.5 autotuner/local_cache.py:145).
+    helions = os.environ.get("HELION_CACHE_DIR") or f"{os.sep}helion"
+    if "helion" in sys.modules and f"{helions}{os.sep}triton{os.sep}" in folder:
+        return HELION
+    # Inductor puts it below its own folder, and both into the environment (torch 2.13 cache_dir_utils.py:13).
+    inductors = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    by_inductor = "torch._inductor" in sys.modules and bool(inductors) and folder.startswith(f"{inductors}{os.sep}")
+    return INDUCTOR if by_inductor else "the program"
 
 
 def rank() -> int | None:

@@ -129,7 +129,7 @@ def _retarget_attributes(key: CompileKey, target: str) -> Iterator[tuple[str, st
 
 def _variant(event: CompileEvent, *, package: str) -> KernelVariant:
     return KernelVariant(
-        kernel=event.kernel,
+        kernel=event.generated or event.kernel,
         key=event.key,
         source=event.source,
         exact=event.exact,
