@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triton_doctor.cli.output import OutputFile, choose_form
 from triton_doctor.report.recording import RunForm, SortOrder
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ def report(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them; or logs of servers.")
     ],
-    output_format: Annotated[RunForm, typer.Option(help="The form of the report.")] = RunForm.TEXT,
-    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    output_format: Annotated[
+        RunForm | None, typer.Option(help="The form of the report.", show_default="text, or as FILE is named")
+    ] = None,
+    output: OutputFile = None,
     sort: Annotated[SortOrder, typer.Option(help="By what to sort the kernels, most first.")] = SortOrder.TIME,
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
     since: Annotated[
@@ -57,27 +60,28 @@ def report(
     from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.terminal import color_report, width_of_report
 
-    require_output(output_file, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
+    require_output(output, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
+    form = choose_form(RunForm, output_format, output)
     if any(map(is_log, paths)):
-        write_report(read_logs(paths, src or [Path()], output_format), output_file)
+        write_report(read_logs(paths, src or [Path()], form), output)
         raise typer.Exit(0)
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
     if cover:
-        text, whole = render_cover_of(processes, src or [], is_json=output_format is RunForm.JSON)
-        write_report(text, output_file)
+        text, whole = render_cover_of(processes, src or [], is_json=form is RunForm.JSON)
+        write_report(text, output)
         raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
-    to_file = output_file is not None
+    to_file = output is not None
     text = render_account(
         sort_kernels(account(processes), sort),
-        output_format,
+        form,
         recordings=processes,
         cwd=Path(working_folder()),
         color=color_report(to_file=to_file),
         width=width_of_report(to_file=to_file),
         unserved=explain_unserved(processes, pack or []),
     )
-    write_report(text.lstrip("\n"), output_file)
+    write_report(text.lstrip("\n"), output)
     raise typer.Exit(0 if recorded.whole else STOPPED)
 
 
