@@ -24,7 +24,9 @@ BEFORE, AFTER = (str(RECORDINGS / f"ragged_mask_{name}.jsonl") for name in ("con
         pytest.param(["check", "--output-format", "json"], "found.txt", "{", id="the option wins"),
         pytest.param(["report", BEFORE], "run.html", "<!doctypehtml>", id="report as a page"),
         pytest.param(["report", BEFORE], "run.md", "#triton-doctor", id="report as Markdown"),
-        pytest.param(["report", BEFORE], "run.trace.json", '{"traceEvents"', id="report as a trace"),
+        pytest.param(
+            ["report", BEFORE], "run.trace.json", '{"schemaVersion":1,"displayTimeUnit"', id="report as a trace"
+        ),
         pytest.param(["report", BEFORE], "run.log", "triton-doctor:", id="another suffix is text"),
         pytest.param(["compare", BEFORE, AFTER], "change.md", "#", id="comparison as Markdown"),
         pytest.param(["env"], "machine.json", "{", id="machine as JSON"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.cli.output import OutputFile, choose_form
+from triton_doctor.cli.output import OutputFile
 from triton_doctor.report.comparison import CompareForm
 
 FOUND, STOPPED = 1, 2
@@ -30,6 +30,7 @@ def compare(
     from triton_doctor.report.comparison import render_comparison
     from triton_doctor.report.comparison.compare import compare_runs
     from triton_doctor.report.recording.choice import choose
+    from triton_doctor.report.suffix import choose_form
 
     require_output(output, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
     form = choose_form(CompareForm, output_format, output)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.check import Level
-from triton_doctor.cli.output import OutputFile, choose_form
+from triton_doctor.cli.output import OutputFile
 from triton_doctor.report import MachineForm
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def env(
     from triton_doctor.machine.probe import probe
     from triton_doctor.machine.probe_variables import read_env_file, read_process
     from triton_doctor.report.machine import render_machine
+    from triton_doctor.report.suffix import choose_form
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.variables import parse_version

@@ -98,8 +98,8 @@ def sweep(
     runs the project's code, in a sandbox. With --vary, one function is called with the sizes given: each dimension is
     varied alone, then some of the product. A part of a key that changes is told with the formula that it follows.
     """
-    from triton_doctor.cli.output import choose_form
     from triton_doctor.errors import DoctorError
+    from triton_doctor.report.suffix import choose_form
 
     recording, report_file = (output, None) if output and output.suffix == ".jsonl" else (None, output)
     is_json = choose_form(SweepForm, output_format, report_file) is SweepForm.JSON
