@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 
-from triton_doctor.errors import DoctorError, working_folder
+from triton_doctor.errors import DoctorError, reason_of, working_folder
 from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
@@ -29,7 +29,9 @@ from triton_doctor.terminal import escape_line, use_color
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.launch.board import Board
     from triton_doctor.runtime.launch.gauge import Gauge
     from triton_doctor.runtime.launch.options import RunOptions
@@ -41,6 +43,7 @@ LOOK_S, FIRST_SAMPLE_S, SAMPLE_S = 0.1, 1.0, 0.5
 PREPARE_AFTER_S = 0.3
 # What ends with its parent, such as Inductor's workers, is given this long before it is said to outlive the run.
 OUTLIVE_S = 2.0
+LONGEST_PROGRAM = 80
 
 
 def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
@@ -60,10 +63,10 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
         from triton_doctor.runtime.target import parse_target
 
         parse_target(options.target)
-    budgets = read_budgets()
+    budgets, keep = read_project()
     if command[0] != sys.executable and command[0] != options.program[0] and is_python(command[0]):
         say(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
-    folder = RecordingFolder(options.output, force=options.force)
+    folder = RecordingFolder(options.output, force=options.force, keep=keep and report)
     notes = NotesFolder()
     overlay = None
     if options.diverts:
@@ -228,10 +231,26 @@ class Watch:
             unchecked.append(missing)
         elif not recordings:
             which = "that could be followed " if unseen else ""
-            say(f"no process of {' '.join(self._options.program)[:80]} {which}imported triton: nothing to report")
-        elif self._options.output and self._reports:
-            say(f"the recording is in {self._options.output}: `triton-doctor report {self._options.output}`")
+            words = " ".join(self._options.program)[:LONGEST_PROGRAM]
+            say(f"no process of {words} {which}imported triton: nothing to report")
+        elif self._reports:
+            self._name_recording()
+        if status > 0 and recordings and self._options.dry is None and not has_gpu():
+            words = " ".join(self._options.program)[:LONGEST_PROGRAM]
+            say("this machine has no GPU", hint=f"`triton-doctor run --dry {words}` runs the program without one")
         return self._leave(status, found=found, unchecked=unchecked)
+
+    def _name_recording(self) -> None:
+        """Print where the recording is, and how to read it again."""
+        options = self._options
+        if options.report:
+            say(f"the report is in {options.report}")
+        if options.output:
+            say(f"the recording is in {options.output}: `triton-doctor report {options.output}`")
+        elif self._folder.run_path is not None:
+            shown = os.path.relpath(self._folder.run_path)
+            shown = self._folder.run_path if shown.startswith("..") else shown
+            say(f"the recording is kept in {shown}: `triton-doctor report --open` shows it as a page")
 
     def _leave(self, status: int, *, found: bool, unchecked: Sequence[str]) -> int:
         options = self._options
@@ -313,6 +332,8 @@ class Watch:
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
+        if self._options.report:
+            errors += write_form(whole, processes, Path(self._options.report))
         return bool(excess), [*errors, *find_unchecked(processes)]
 
     def _excess(self, processes: Sequence[Recording]) -> list[str]:
@@ -330,6 +351,23 @@ class Watch:
         return list(excess)
 
 
+def write_form(account: Account, processes: Sequence[Recording], path: Path) -> list[str]:
+    """Write the report to `path`, in the form of its suffix. Returns why that failed."""
+    from pathlib import Path
+
+    from triton_doctor.report.recording import RunForm, render_account
+    from triton_doctor.report.suffix import choose_form
+
+    form = choose_form(RunForm, None, path)
+    text = render_account(account, form, recordings=processes, cwd=Path(working_folder()), color=False)
+    try:
+        path.write_text(text.lstrip("\n"), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        say(message := f"{path} cannot be written: {reason_of(error)}")
+        return [message]
+    return []
+
+
 def prepare() -> None:
     """Import what the report needs while the program runs, rather than after it."""
     import triton_doctor.report.recording.choice
@@ -339,18 +377,31 @@ def prepare() -> None:
     import triton_doctor.runtime.recording_files  # noqa: F401
 
 
-def read_budgets() -> tuple[tuple[str, int], ...]:
-    """The budgets of the settings that hold here; most projects have none, and need not wait for a reader of toml."""
+def read_project() -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Return the budgets of the settings that hold here, and whether to keep the recording.
+
+    Most projects have no settings, and need not wait for a reader of toml.
+    """
     folder = working_folder()
     while not file_holds(os.path.join(folder, "pyproject.toml"), b"triton-doctor"):
         if folder == os.path.dirname(folder):
-            return ()
+            return (), True
         folder = os.path.dirname(folder)
     from pathlib import Path
 
     from triton_doctor.settings import load_settings
 
-    return load_settings(Path.cwd()).budgets
+    settings = load_settings(Path.cwd())
+    return settings.budgets, settings.keep
+
+
+def has_gpu() -> bool:
+    """Return whether the kernel of this machine offers a GPU: NVIDIA's, AMD's, or that of a Windows around it."""
+    try:
+        names = os.listdir("/dev")
+    except OSError:
+        return False
+    return any(name in ("kfd", "dxg") or (name.startswith("nvidia") and name[6:].isdecimal()) for name in names)
 
 
 def say(message: str, *, hint: str | None = None) -> None:

@@ -53,7 +53,8 @@ class Settings:
     `per_call` are expressions or names whose variability the user knows better; `budgets` the number of compiles
     allowed to kernels whose name matches. `triton_version` None is the newest known. `baseline` is a file, relative to
     `root`, with the findings that are known, and `recordings` are files and folders whose values an editor shows.
-    `pinned_triton` is no setting but what the project's requirements say.
+    `keep` is whether `run` keeps its recording where no -o names a file. `pinned_triton` is no setting but what the
+    project's requirements say.
     """
 
     root: Path
@@ -70,6 +71,7 @@ class Settings:
     budgets: tuple[tuple[str, int], ...] = ()
     baseline: str | None = None
     recordings: tuple[str, ...] = ()
+    keep: bool = True
     pinned_triton: Version | None = None
 
 
@@ -217,6 +219,13 @@ def expressions(value: object) -> tuple[str, ...]:
     return strings(value)
 
 
+def boolean(value: object) -> bool:
+    """Return a TOML boolean. Raises TypeError for anything else."""
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
 def version(value: object) -> str:
     """Two or three numbers. Raises ValueError for anything else."""
     text = string(value)
@@ -262,6 +271,7 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "per-call": (expressions, EXPRESSIONS),
     "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
     "recordings": (strings, 'paths of files and folders: ["recordings/"]'),
+    "keep": (boolean, "true or false"),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
 assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root", "pinned-triton"}

@@ -52,7 +52,7 @@ def measure(folder: Path, form: str) -> str:
     """CPU seconds and peak memory of one report, and the size of what it prints."""
     out = folder / f"report.{form}"
     command = [sys.executable, "-m", "triton_doctor", "report", str(folder), "--output-format", form]
-    process = subprocess.Popen([*command, "--output-file", str(out)], cwd=ROOT)
+    process = subprocess.Popen([*command, "-o", str(out)], cwd=ROOT)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0
     seconds = usage.ru_utime + usage.ru_stime

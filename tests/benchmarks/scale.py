@@ -37,7 +37,7 @@ class Run(NamedTuple):
 def run(folder: Path, *options: str) -> Run:
     """`check .` in `folder`."""
     report = folder.parent / "report.json"
-    command = doctor("check", ".", "--output-format", "json", "--output-file", report, "--exit-zero", *options)
+    command = doctor("check", ".", "-o", report, "--exit-zero", *options)
     began = time.perf_counter()
     with subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
         _, status, used = os.wait4(process.pid, 0)

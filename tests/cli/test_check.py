@@ -100,9 +100,7 @@ def test_settings_are_found_from_the_first_path_and_flags_win(doctor: Doctor, wr
             ["check", "--output-format", "xml"], "'xml' is not one of", "`triton-doctor check --help`", id="form"
         ),
         pytest.param(["check", "--fail-on"], "'--fail-on' requires an argument", "--help`", id="no argument"),
-        pytest.param(
-            ["check", "--output-file", "no/such/folder/out"], "out cannot be written", "names a file", id="file"
-        ),
+        pytest.param(["check", "-o", "no/such/folder/out"], "out cannot be written", "names a file", id="file"),
         pytest.param(
             ["check", "--statistics", "--output-format", "json"],
             "--statistics cannot be combined with",
@@ -158,7 +156,7 @@ def test_lines_from_stdin_are_quoted(doctor: Doctor) -> None:
 def test_report_goes_to_a_file(doctor: Doctor, write: Write, folder: Path) -> None:
     write("a.py", UNUSED)
 
-    outcome = doctor("check", "--output-format", "json", "--output-file", "found.json")
+    outcome = doctor("check", "-o", "found.json")
 
     assert outcome == type(outcome)(1, "", "")
     assert json.loads((folder / "found.json").read_text(encoding="utf-8"))["findings"][0]["code"] == "TRD901"

@@ -163,4 +163,4 @@ def test_shell_completes_verbs_and_options(doctor: Doctor, monkeypatch: pytest.M
     monkeypatch.setenv("COMP_WORDS", "triton-doctor check --output-f")
     monkeypatch.setenv("COMP_CWORD", "2")
 
-    assert doctor().out.split() == ["--output-format", "--output-file"]
+    assert doctor().out.split() == ["--output-format"]

@@ -90,7 +90,7 @@ def test_closed_stdin_is_said(tmp_path: Path) -> None:
 
 
 def test_report_to_a_full_disk_is_said(tmp_path: Path) -> None:
-    done = shell(f"doctor check {KERNEL} --output-file /dev/full", tmp_path)
+    done = shell(f"doctor check {KERNEL} -o /dev/full", tmp_path)
 
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         2,

@@ -38,7 +38,7 @@ def test_report_goes_to_stdout_and_the_status_is_0(doctor):
 
 
 def test_json_is_one_object(doctor, folder):
-    done = doctor("sweep", ROWS, *SPANS, "--output-format", "json", "--output-file", "swept.json")
+    done = doctor("sweep", ROWS, *SPANS, "-o", "swept.json")
 
     assert (done.status, done.out) == (0, "")
     assert json.loads((folder / "swept.json").read_text())["kernels"][0]["kernel"] == "norm_rows"

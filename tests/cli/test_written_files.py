@@ -115,17 +115,15 @@ def test_report_replaces_no_input(doctor: Doctor, project: Path, arguments: list
     (project / "my.env").write_text("TRITON_DEBUG=1\n")
     before = (project / output).read_bytes()
 
-    outcome = doctor(*arguments, "--output-file", output)
+    outcome = doctor(*arguments, "-o", output)
 
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == (
-        f"triton-doctor: --output-file {Path(output)} would replace what is read\nhint: name another file\n"
-    )
+    assert outcome.err == (f"triton-doctor: -o {Path(output)} would replace what is read\nhint: name another file\n")
     assert (project / output).read_bytes() == before
 
 
 def test_report_replaces_an_earlier_report(doctor: Doctor, project: Path) -> None:
     (project / "report.txt").write_text("old")
 
-    assert doctor("check", ".", "--output-file", "report.txt").status == 1
+    assert doctor("check", ".", "-o", "report.txt").status == 1
     assert "TRD101" in (project / "report.txt").read_text()

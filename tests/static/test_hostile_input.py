@@ -276,7 +276,7 @@ def test_name_that_is_not_ascii_is_known_to_a_baseline_and_fixed(folder: Path, n
 
     assert run("--write-baseline", "--baseline", "known.json").returncode == 0
     assert run("--baseline", "known.json").returncode == 0
-    assert run("--output-file", "report.txt").returncode == 1
+    assert run("-o", "report.txt").returncode == 1
     assert run("--diff", "--unsafe-fixes").returncode == 1
     assert run("--fix", "--unsafe-fixes").returncode == 0
     assert "n: tl.constexpr" not in path.read_text()

@@ -33,10 +33,20 @@ Paths = Annotated[
     list[str] | None,
     typer.Argument(metavar="[PATHS]...", help="Files and folders; - reads one file from stdin.", show_default="."),
 ]
-OutputFormat = Annotated[Form, typer.Option(help="The form of the report.", rich_help_panel=REPORTING)]
+OutputFormat = Annotated[
+    Form | None,
+    typer.Option(help="The form of the report.", show_default="full, or as FILE is named", rich_help_panel=REPORTING),
+]
 OutputFile = Annotated[
     Path | None,
-    typer.Option(help="Write the report there.", show_default="to stdout", rich_help_panel=REPORTING),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write the report there: .json, .sarif or .txt.",
+        show_default="stdout",
+        rich_help_panel=REPORTING,
+    ),
 ]
 Select = Annotated[
     list[str] | None,
@@ -111,8 +121,8 @@ Watch = Annotated[
 
 def check(
     paths: Paths = None,
-    output_format: OutputFormat = Form.FULL,
-    output_file: OutputFile = None,
+    output_format: OutputFormat = None,
+    output: OutputFile = None,
     select: Select = None,
     ignore: Ignore = None,
     fail_on: FailOn = None,
@@ -142,14 +152,15 @@ def check(
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
     from triton_doctor.cli.checking import Request, delete_cache, run_check
+    from triton_doctor.report.suffix import choose_form
 
     if clean:
         delete_cache()
     run_check(
         Request(
             paths=tuple(paths or ["."]),
-            output_format=output_format,
-            output_file=output_file,
+            output_format=choose_form(Form, output_format, output),
+            output_file=output,
             select=split_codes(select),
             ignore=split_codes(ignore),
             fail_on=fail_on,

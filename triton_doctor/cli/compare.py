@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.output import OutputFile
 from triton_doctor.report.comparison import CompareForm
 
 FOUND, STOPPED = 1, 2
@@ -13,8 +14,10 @@ FOUND, STOPPED = 1, 2
 def compare(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A recording, or a folder of those of one run.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="The same of the run to compare with it.")],
-    output_format: Annotated[CompareForm, typer.Option(help="The form of the comparison.")] = CompareForm.TEXT,
-    output_file: Annotated[Path | None, typer.Option(help="Write it there.", show_default="to stdout")] = None,
+    output_format: Annotated[
+        CompareForm | None, typer.Option(help="The form of the comparison.", show_default="text, or as FILE is named")
+    ] = None,
+    output: OutputFile = None,
     fail_on_new: Annotated[
         bool, typer.Option("--fail-on-new", help="Exit with 1 if AFTER has a variant that BEFORE does not have.")
     ] = False,
@@ -27,12 +30,14 @@ def compare(
     from triton_doctor.report.comparison import render_comparison
     from triton_doctor.report.comparison.compare import compare_runs
     from triton_doctor.report.recording.choice import choose
+    from triton_doctor.report.suffix import choose_form
 
-    require_output(output_file, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
+    require_output(output, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
+    form = choose_form(CompareForm, output_format, output)
     runs = [read_named([path]) for path in (before, after)]
     was, now = (choose(run.processes, kernel=kernel, since=None) for run in runs)
     comparison = compare_runs(was, now)
-    write_report(render_comparison(comparison, output_format), output_file)
+    write_report(render_comparison(comparison, form), output)
     if fail_on_new and comparison.new_variants:
         raise typer.Exit(FOUND)
     if fail_on_new and comparison.hidden_after:

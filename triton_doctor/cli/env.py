@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.check import Level
+from triton_doctor.cli.output import OutputFile
 from triton_doctor.report import MachineForm
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ def env(
     word: Annotated[
         str | None, typer.Argument(metavar="[WORD]", help="With --variables: only those whose name or effect has it.")
     ] = None,
-    output_format: Annotated[MachineForm, typer.Option(help="The form of the report.")] = MachineForm.TEXT,
-    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    output_format: Annotated[
+        MachineForm | None, typer.Option(help="The form of the report.", show_default="text, or as FILE is named")
+    ] = None,
+    output: OutputFile = None,
     fail_on: Annotated[
         Level | None, typer.Option(help="The least severity that makes the exit status 1.", show_default="warning")
     ] = None,
@@ -49,6 +52,7 @@ def env(
     from triton_doctor.machine.probe import probe
     from triton_doctor.machine.probe_variables import read_env_file, read_process
     from triton_doctor.report.machine import render_machine
+    from triton_doctor.report.suffix import choose_form
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.variables import parse_version
@@ -57,10 +61,11 @@ def env(
         raise DoctorError(f"env takes no `{word}`", hint=f"`triton-doctor env --variables {word}`")
     if env_file is not None and pid is not None:
         raise DoctorError("--env-file does not go with --pid", hint="leave one out")
-    require_output(output_file, [] if env_file is None else [env_file])
+    require_output(output, [] if env_file is None else [env_file])
+    form = choose_form(MachineForm, output_format, output)
     asked = parse_version(triton_version) if triton_version else None
     if variables:
-        write_report(list_variables(word, asked, output_format), output_file)
+        write_report(list_variables(word, asked, form), output)
         return
     here = Path(working_folder())
     settings = override(load_settings(here), select=(), ignore=(), fail_on=severity(fail_on) if fail_on else None)
@@ -75,10 +80,10 @@ def env(
         for finding in diagnose(machine, asked)
         if is_selected(finding.code, select=settings.select, ignore=settings.ignore)
     ]
-    view = choose_view(None, cwd=here, to_file=output_file is not None)
+    view = choose_view(None, cwd=here, to_file=output is not None)
     read_as = asked or version_of(machine)
-    text = render_machine(machine, findings, read_as, output_format, color=view.color, width=view.width)
-    write_report(text, output_file)
+    text = render_machine(machine, findings, read_as, form, color=view.color, width=view.width)
+    write_report(text, output)
     failed = any(finding.severity >= settings.fail_on for finding in findings)
     raise typer.Exit(FOUND if failed else CLEAN)
 

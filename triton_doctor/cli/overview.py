@@ -18,6 +18,8 @@ from triton_doctor.machine.probe import probe
 from triton_doctor.report.concise import count_rules, plural, summarize
 from triton_doctor.report.machine import summarize as summarize_machine
 from triton_doctor.rulebook import rule_name
+from triton_doctor.runtime.kept_runs import NAME as KEPT
+from triton_doctor.runtime.kept_runs import list_runs
 from triton_doctor.selection import is_selected
 from triton_doctor.settings import load_settings
 from triton_doctor.static.project.cache.store import CacheStore
@@ -96,10 +98,16 @@ def check_folder(cwd: Path, settings: Settings) -> Scan:
 
 def describe_recordings(cwd: Path) -> Iterator[str]:
     """Yield which recordings lie in the working directory, the latest first."""
+    runs = list_runs(str(cwd / KEPT))
+    if runs:
+        yield f"Recordings: {plural(len(runs), 'run')} of this folder"
+        yield "  triton-doctor report                  where the time went, and what to do"
+        yield "  triton-doctor report --open           the same as a page"
+        return
     found = sorted(find_recordings(cwd), key=lambda path: path.stat().st_mtime, reverse=True)
     if not found:
         yield "Recordings: none in this folder"
-        yield "  triton-doctor run -o run.jsonl python train.py     what did compile, and why"
+        yield "  triton-doctor run train.py            what did compile, and why"
         return
     names = ", ".join(path.name for path in found[:RECORDINGS_SHOWN])
     yield escape_text(f"Recordings: {plural(len(found), 'file')} here, the latest: {names}")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triton_doctor.cli.output import OutputFile
 from triton_doctor.report.recording import RunForm, SortOrder
 
 if TYPE_CHECKING:
@@ -17,10 +18,16 @@ FOUND, STOPPED = 1, 2
 
 def report(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATHS...", help="Recordings, and folders of them; or logs of servers.")
-    ],
-    output_format: Annotated[RunForm, typer.Option(help="The form of the report.")] = RunForm.TEXT,
-    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATHS]...", help="Recordings, and folders of them; or logs of servers.", show_default="the latest"
+        ),
+    ] = None,
+    output_format: Annotated[
+        RunForm | None, typer.Option(help="The form of the report.", show_default="text, or as FILE is named")
+    ] = None,
+    output: OutputFile = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
     sort: Annotated[SortOrder, typer.Option(help="By what to sort the kernels, most first.")] = SortOrder.TIME,
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
     since: Annotated[
@@ -49,36 +56,79 @@ def report(
     """Report where the time of recorded runs went: compiling, loading, tuning; by kernel, with causes and advice."""
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
-    from triton_doctor.errors import working_folder
+    from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.report.recording.unserved import explain_unserved
+    from triton_doctor.report.suffix import choose_form
     from triton_doctor.runtime.account import account
     from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.terminal import color_report, width_of_report
 
-    require_output(output_file, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
+    if open_page and cover:
+        raise DoctorError("--open shows the report, and --cover has no page", hint="leave one out")
+    paths = paths or [find_recorded()]
+    if open_page and output is None:
+        output = folder_of_page(paths[0]) / "report.html"
+    require_output(output, (file for path in paths for file in (path, *path.glob("*.jsonl"))))
+    form = choose_form(RunForm, output_format, output)
     if any(map(is_log, paths)):
-        write_report(read_logs(paths, src or [Path()], output_format), output_file)
+        write_report(read_logs(paths, src or [Path()], form), output)
         raise typer.Exit(0)
     recorded = read_named(paths)
     processes = choose(recorded.processes, kernel=kernel, since=since)
     if cover:
-        text, whole = render_cover_of(processes, src or [], is_json=output_format is RunForm.JSON)
-        write_report(text, output_file)
+        text, whole = render_cover_of(processes, src or [], is_json=form is RunForm.JSON)
+        write_report(text, output)
         raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
-    to_file = output_file is not None
+    to_file = output is not None
     text = render_account(
         sort_kernels(account(processes), sort),
-        output_format,
+        form,
         recordings=processes,
         cwd=Path(working_folder()),
         color=color_report(to_file=to_file),
         width=width_of_report(to_file=to_file),
         unserved=explain_unserved(processes, pack or []),
     )
-    write_report(text.lstrip("\n"), output_file)
+    write_report(text.lstrip("\n"), output)
+    if open_page and output is not None:
+        show_page(output)
     raise typer.Exit(0 if recorded.whole else STOPPED)
+
+
+def find_recorded() -> Path:
+    """Return the latest run that was kept. Raises DoctorError where there is none."""
+    from triton_doctor.cli.asides import print_message
+    from triton_doctor.errors import DoctorError, working_folder
+    from triton_doctor.runtime.kept_runs import find_latest
+
+    latest = find_latest(working_folder())
+    if latest is None:
+        raise DoctorError(
+            "there is no recording here", hint="`triton-doctor run PROGRAM` makes one; or name one that `run -o` wrote"
+        )
+    print_message(f"the latest run: {latest}")
+    return Path(latest)
+
+
+def folder_of_page(path: Path) -> Path:
+    """Return where the page of the recording at `path` is written: with a kept run, else in a temporary folder."""
+    import tempfile
+
+    from triton_doctor.runtime.kept_runs import LOCK
+
+    return path if (path / LOCK).exists() else Path(tempfile.mkdtemp(prefix="triton-doctor-page-"))
+
+
+def show_page(path: Path) -> None:
+    """Open the page at `path` in a browser, and print where it is."""
+    import webbrowser
+
+    from triton_doctor.cli.asides import print_message
+
+    opened = webbrowser.open(path.resolve().as_uri())
+    print_message(f"the page is {path}" if opened else f"no browser was found: the page is {path}")
 
 
 def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is_json: bool) -> tuple[str, bool]:

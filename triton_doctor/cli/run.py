@@ -12,11 +12,21 @@ RUN_CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_
 def run(
     context: typer.Context,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="PATH", help="Keep the recording: a file, or a folder.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="Keep the recording (.jsonl, or a folder), or write the report (.html, .md, .json).",
+        ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", metavar="TARGET", help="Compile for cuda:90, say, and run nothing: no GPU is needed."),
+        typer.Option(
+            "--target",
+            metavar="TARGET",
+            help="The GPU to compile for, and run nothing; with --dry, the one to pretend: cuda:90.",
+        ),
     ] = None,
     max_compiles: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
@@ -55,6 +65,9 @@ def run(
     ] = False,
 ) -> None:
     """Run a program and report which kernels compiled, why, what it cost and what to change.
+
+    There are two ways to be without a GPU. With --dry, tensors on `cuda` have no data and nothing is compiled: for any
+    program. With --target alone, kernels are compiled and not run: for programs whose tensors are on the CPU.
 
     PROGRAM is a script, `-m` and a module, `-c` and code, or a command by its name; processes that it starts are
     followed. The report goes to stderr, and the exit status is the program's. It is 1 where it would be 0 and a limit

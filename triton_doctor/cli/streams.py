@@ -124,7 +124,7 @@ def require_output(path: Path | None, inputs: Iterable[Path | str]) -> None:
     for one in inputs:
         with suppress(OSError, ValueError):
             if os.path.samefile(one, path):  # noqa: PTH121, thousands
-                raise DoctorError(f"--output-file {path} would replace what is read", hint="name another file")
+                raise DoctorError(f"-o {path} would replace what is read", hint="name another file")
 
 
 def write_report(text: str, path: Path | None) -> None:
@@ -136,4 +136,4 @@ def write_report(text: str, path: Path | None) -> None:
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="--output-file names a file") from error
+        raise DoctorError(f"{path} cannot be written: {reason_of(error)}", hint="-o names a file") from error

@@ -79,11 +79,18 @@ def sweep(
         bool, typer.Option("--no-sandbox", help="Run the code with your rights, where no sandbox can be made.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Keep the recording, for check --recording.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Keep the recording, for check --recording (.jsonl), or write the report there (.json, .txt).",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what -o or --write-drivers names.")] = False,
-    output_format: Annotated[SweepForm, typer.Option(help="The form of the report.")] = SweepForm.TEXT,
-    output_file: Annotated[Path | None, typer.Option(help="Write the report there.", show_default="to stdout")] = None,
+    output_format: Annotated[
+        SweepForm | None, typer.Option(help="The form of the report.", show_default="text, or as FILE is named")
+    ] = None,
 ) -> None:
     """Vary the sizes of calls without a GPU, and say which sizes make kernels compile again, and how often.
 
@@ -92,7 +99,10 @@ def sweep(
     varied alone, then some of the product. A part of a key that changes is told with the formula that it follows.
     """
     from triton_doctor.errors import DoctorError
+    from triton_doctor.report.suffix import choose_form
 
+    recording, report_file = (output, None) if output and output.suffix == ".jsonl" else (None, output)
+    is_json = choose_form(SweepForm, output_format, report_file) is SweepForm.JSON
     # torch itself ends a process whose working directory is gone.
     Path.cwd()
     of_function = vary or fixed or search or max_compiles is not None
@@ -111,11 +121,11 @@ def sweep(
                 examples=tuple(example or ()),
                 is_fresh=no_cache,
                 cluster=cluster,
-                output=output,
+                output=recording,
                 drivers=write_drivers,
                 force=force,
-                is_json=output_format is SweepForm.JSON,
-                output_file=output_file,
+                is_json=is_json,
+                output_file=report_file,
             )
         )
         return
@@ -130,10 +140,10 @@ def sweep(
         search=search,
         kernel=kernel,
         max_compiles=max_compiles,
-        output=output,
+        output=recording,
         force=force,
-        is_json=output_format is SweepForm.JSON,
-        output_file=output_file,
+        is_json=is_json,
+        output_file=report_file,
     )
 
 

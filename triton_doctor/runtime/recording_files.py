@@ -10,6 +10,7 @@ from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.regular_files import read_named_file, read_regular_file
 from triton_doctor.runtime.decoding import DamagedError, Shared, decode_line, is_damaged_header
 from triton_doctor.runtime.event import Header, LaunchesEvent, MemoryEvent, WarningEvent
+from triton_doctor.runtime.kept_runs import reading
 from triton_doctor.runtime.recording import Recording
 
 if TYPE_CHECKING:
@@ -35,16 +36,17 @@ def read_recordings(paths: Iterable[str | Path]) -> ReadRecordings:
     errors: list[DoctorError] = []
     shared: Shared = {}
     for path in map(Path, paths):
-        try:
-            files = list_files(path)
-        except DoctorError as error:
-            errors.append(error)
-            continue
-        for file in files:
+        with reading(path):
             try:
-                processes += read_file(file, shared)
+                files = list_files(path)
             except DoctorError as error:
                 errors.append(error)
+                continue
+            for file in files:
+                try:
+                    processes += read_file(file, shared)
+                except DoctorError as error:
+                    errors.append(error)
     return ReadRecordings(processes=tuple(processes), errors=tuple(errors))
 
 

@@ -1,11 +1,13 @@
-"""Where the recordings of a run lie: a folder while it goes on; what the user named when it has ended."""
+"""Where the recordings of a run lie: a folder while it goes on; what the user named, or `kept_runs`, at the end."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.kept_runs import keeping_folder, open_run, recordings_in, remove_idle
 from triton_doctor.runtime.launch.notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
@@ -18,19 +20,27 @@ PARTS = ".parts"
 
 
 class RecordingFolder:
-    """A folder for the recordings of one run. `output` is a file, a folder, or None: then nothing is kept.
+    """A folder for the recordings of one run. `output` is a file, a folder, or None: then it is a kept run.
 
+    Without `keep`, and where it cannot be kept, it is a temporary folder.
     The names of its recordings begin with `run`, which no other run on any host has: runs can share a folder.
     """
 
-    def __init__(self, output: str | None, *, force: bool = False) -> None:
-        """Create the folder for `output`; `force` overwrites an existing file.
+    def __init__(self, output: str | None, *, force: bool = False, keep: bool = False) -> None:
+        """Create the folder for `output`; `force` overwrites an existing file; `keep` keeps the run in `.triton_doctor/`.
         Raises DoctorError if it cannot be written.
         """
         self.run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
         self.file = None if output is None or is_folder(output) else os.path.abspath(output)
         self.kept = output is not None
-        if output is None:
+        self.run_path: str | None = None
+        self._held = -1
+        if output is None and keep:
+            with contextlib.suppress(OSError):
+                self.run_path, self._held = open_run(keeping_folder(os.getcwd()), self.run)
+        if self.run_path is not None:
+            self.path = self.run_path
+        elif output is None:
             base = os.environ.get("TMPDIR") or "/tmp"
             self.path = os.path.join(base, f"triton-doctor-{os.getpid()}-{time.time_ns():x}")
         else:
@@ -64,11 +74,15 @@ class RecordingFolder:
         """Merge the recordings if a file was asked for; return what is missing, or None.
         `outliving` are processes still running: then the folder stays, with their recordings.
         """
-        if not os.path.isdir(self.path):
+        gone = not os.path.isdir(self.path)
+        if self.run_path is not None:
+            if not recordings_in(self.run_path):
+                remove_idle(self.run_path, self._held)
+            os.close(self._held)
+        if gone:
             return f"the recordings in {self.path} are gone: the program, or somebody, removed them"
-        if not self.kept:
+        if not self.kept and self.run_path is None:
             self._remove()
-            return None
         if self.file is None:
             return None
         try:

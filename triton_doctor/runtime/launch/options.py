@@ -24,6 +24,8 @@ TAKE_A_VALUE = {
     "--rank": "rank",
 }
 HELP = ("--help", "-h")
+# What -o names by such a suffix is the report on the run, and anything else its recording.
+REPORTS = (".html", ".json", ".md", ".trace", ".txt")
 FLAGS = frozenset({"--live", "--force", "--dry"})
 # What only a dry run takes.
 OF_DRY_RUNS = ("dry_unknown", "dry_writes", "world_size", "rank")
@@ -47,6 +49,7 @@ class RunOptions:
         "max_compiles_after_warmup",
         "output",
         "program",
+        "report",
         "target",
         "tier",
         "warm_when",
@@ -59,7 +62,9 @@ class RunOptions:
         self.live, self.force = "--live" in flags, "--force" in flags
         self.dry = dry(values) if "--dry" in flags else None
         self.diverts = self.dry is not None and values.get("dry_writes") != "allow"
-        self.output = values.get("output")
+        output = values.get("output", "")
+        self.report = output if output.endswith(REPORTS) else None
+        self.output = None if self.report else values.get("output")
         self.target = values.get("target")
         self.tier = tier(values.get("tier"))
         self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
@@ -77,9 +82,11 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
     left = list(arguments)
     values: dict[str, str] = {}
     flags: set[str] = set()
+    parted = False
     while left and left[0].startswith("-") and left[0] not in ("-", "-m", "-c"):
         word = left.pop(0)
         if word == "--":
+            parted = True
             break
         if word in HELP:
             raise HelpAsked
@@ -95,6 +102,12 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
             value = left.pop(0)
         values[TAKE_A_VALUE[name]] = value
     options = RunOptions(tuple(left), flags=flags, values=values)
+    if "--dry" in left and options.dry is None and not parted:
+        ours = " ".join(word for word in left if word != "--dry")
+        raise DoctorError(
+            f"--dry comes after {left[0]}: is it for the program, or for triton-doctor?",
+            hint=f"`triton-doctor run --dry {ours}` runs it dry, `triton-doctor run -- {' '.join(left)}` passes it on",
+        )
     if options.warmup_seconds is not None and options.warm_when is not None:
         raise DoctorError("--warm-when does not go with --warmup-seconds", hint="leave one out")
     if options.max_compiles_after_warmup is not None and options.warmup_seconds is None and options.warm_when is None:
