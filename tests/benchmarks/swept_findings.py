@@ -49,7 +49,7 @@ def main() -> None:
         outcomes = sweep_library(found, library, SweepRequest(jobs=chosen.jobs))
         with tempfile.TemporaryDirectory() as temporary:
             recording = Path(temporary, "swept.jsonl")
-            lines = report(found, outcomes, isolation="").recording
+            lines = report(found, outcomes, isolation="", cwd=found.root).recording
             recording.write_text("".join(f"{line.rstrip()}\n" for line in lines), encoding="utf-8")
             try:
                 before, after = warnings_of(folder, None), warnings_of(folder, recording)

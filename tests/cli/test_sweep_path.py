@@ -182,7 +182,7 @@ def test_example_that_calls_an_entry_is_used_and_one_that_fails_is_reported(doct
         (("src", "--example", "fil=plain.py"), "no entry is called 'fil'", "near it: fill_rows"),
         (("src", "--vary", "n=1..3"), "no function: 'src'", "write package.module:function"),
         (("src/driver.py:drive", "--vary", "n=1..3", "--jobs", "2"), "with --vary one function is swept", "leave out"),
-        (("src", "--cluster", "nowhere"), "no such executor: 'nowhere'", "write it as dask:tcp"),
+        (("src", "--cluster", "nowhere"), "no such cluster: 'nowhere'", "write it as dask:tcp"),
     ],
 )
 def test_wrong_words_are_one_line_with_a_hint(doctor, project, write, words, said, hint):

@@ -136,7 +136,7 @@ def test_events_say_what_a_part_follows_and_how_that_is_known(found):
 
 def test_report_begins_with_what_was_reached_and_lists_what_was_not_with_what_would_help(found):
     outcomes = [outcome("ops:Norm", FIXED, ROWS, follows=("dim",)), failed("other:other", help="pass an example")]
-    text = report(found, outcomes, isolation="no sandbox").to_text(80)
+    text = report(found, outcomes, isolation="no sandbox", cwd=found.root).to_text(80)
 
     assert text.startswith("1 of 2 launched kernels reached, by 1 of 2 entries\n")
     assert "`BLOCK` = next_power_of_2(dim), dim = axis 1 of `x` in `Norm(x)`" in text
@@ -151,14 +151,26 @@ def test_axis_of_unknown_role_is_a_question(found):
     axis = Axis(name="w_1", size=8, places=(Place(argument="w", axis=1),), ran=9)
 
     assert "`BLOCK` varies with axis 1 of `w` (is it fixed?)" in report(
-        found, [outcome("other:other", axis, follows=("w_1",))], isolation=""
+        found, [outcome("other:other", axis, follows=("w_1",))], isolation="", cwd=found.root
     ).to_text(80)
 
 
 def test_json_has_the_kernels_their_parts_and_what_was_not_reached(found):
-    told = report(found, [outcome("ops:Norm", FIXED, ROWS, follows=("dim",))], isolation="").to_json()
+    outcomes = [outcome("ops:Norm", FIXED, ROWS, follows=("dim",))]
+    told = report(found, outcomes, isolation="", cwd=found.root).to_json()
 
     assert (told["summary"]["reached_kernels"], told["summary"]["launched_kernels"]) == (1, 2)
     assert told["not_reached"] == ["other.py:other_kernel"]
     assert told["kernels"][0]["parts"][0]["provenance"] == "constructor"
     json.dumps(told)
+
+
+def test_paths_are_relative_to_the_working_directory(found):
+    outcomes = [outcome("ops:Norm", FIXED, ROWS, follows=("dim",)), failed("other:other", help="pass an example")]
+    result = report(found, outcomes, isolation="", cwd=found.root.parent)
+    text, folder = result.to_text(120), found.root.name
+
+    assert f"scale_kernel ({folder}/ops.py:" in text
+    assert f"  {folder}/other.py:other_kernel\n" in text
+    assert f"  {folder}/other.py:other: raised: ValueError: no ({folder}/ops.py:14)\n" in text
+    assert result.to_json()["kernels"][0]["path"] == f"{folder}/ops.py"

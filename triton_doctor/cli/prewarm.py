@@ -57,7 +57,7 @@ def prewarm(
         Path | None,
         typer.Option("-o", "--output", metavar="PATH", help="Also write what was recorded and added as a recording."),
     ] = None,
-    executor: Annotated[
+    cluster: Annotated[
         str | None, typer.Option(metavar="dask:ADDRESS", help="Compile on a cluster: dask:tcp://HOST:PORT.")
     ] = None,
     cache_dir: Annotated[
@@ -120,14 +120,14 @@ def prewarm(
     else:
         make_cache_folder(folder)
         open_executor: Callable[[int], Executor] = open_local
-        if executor is not None:
+        if cluster is not None:
             from triton_doctor.runtime.prewarm.cluster import connect
 
-            client = connect(executor)
-            open_executor, number = client.open, client.threads
+            workers = connect(cluster)
+            open_executor, number = workers.open, workers.threads
         with show_progress(len(plan.variants), "compiling") as advance:
             result = compile_plan(
-                plan, folder, open_executor, in_flight=2 * number, is_local=executor is None, on_progress=advance
+                plan, folder, open_executor, in_flight=2 * number, is_local=cluster is None, on_progress=advance
             )
         typer.echo(render_prewarmed(result), nl=False)
         whole = result.is_whole

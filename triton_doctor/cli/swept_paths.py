@@ -20,6 +20,7 @@ from triton_doctor.cli.streams import columns_of_stdout, describe_limits, requir
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.explore.entries import Found, find_entries
 from triton_doctor.settings import load_settings
+from triton_doctor.static.sources.shown_paths import path_shower
 from triton_doctor.static.sources.workspace import find_workspace
 from triton_doctor.terminal import escape_line
 
@@ -90,7 +91,7 @@ def sweep_paths(asked: PathSweep) -> None:
             advance(done, f"{reached} of {done} entries reached a launch")
 
         swept = sweep_project(found, request, on_progress=show_done)
-    result = report(found, swept.outcomes, isolation=_isolation(swept))
+    result = report(found, swept.outcomes, isolation=_isolation(swept), cwd=cwd)
     if asked.output is not None:
         _write_lines(asked.output, result.recording)
     if asked.drivers is not None:
@@ -152,7 +153,7 @@ def _find(paths: Sequence[Path], names: Sequence[str], cwd: Path) -> Found:
         first = found.left_out[0]
         raise DoctorError(
             f"no entry in {shown}: {first.name} is left out: it {first.reason}",
-            hint=f"name it to sweep it all the same: {first.path}:{first.name}",
+            hint=f"name it to sweep it all the same: {path_shower(found.root, cwd)(first.path)}:{first.name}",
         )
     raise DoctorError(f"nothing in {shown} launches a Triton kernel", hint="name the folder of the code that does")
 

@@ -6,7 +6,6 @@ reaches the kernel failed or was left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.seen import RecordedKernel
@@ -131,6 +130,6 @@ def _added(parameter: Parameter, part: str, swept: SweepEvent, seen: RecordedKer
         code=unread if parameter.use == "unread" else read,
         severity=Severity.WARNING if is_known else Severity.INFO,
         message=f"`{name}` {what} {swept.origin}{question}",
-        facts=replace(facts(parameter, source)),
+        facts=facts(parameter, source),
         evidence=evidence,
     )

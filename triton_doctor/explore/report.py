@@ -12,9 +12,11 @@ import msgspec
 
 from triton_doctor.explore.axes import spell_places
 from triton_doctor.explore.findings import Findings
+from triton_doctor.static.sources.shown_paths import path_shower
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from triton_doctor.explore.entries import Found
     from triton_doctor.explore.findings import KernelFindings, SeenMove, SweptPart
@@ -39,10 +41,14 @@ _CALL = "      "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The report of a sweep of `findings`; `isolation` says how the code was confined."""
+    """The report of a sweep of `findings`; `isolation` says how the code was confined.
+
+    `show` rewrites a path relative to the project as a user in the working directory writes it.
+    """
 
     findings: Findings
     isolation: str
+    show: Callable[[str], str]
 
     def to_text(self, width: int) -> str:
         """Return the report for a terminal of `width` columns, with a line break at its end."""
@@ -61,15 +67,15 @@ class Report:
                 "isolation": self.isolation,
                 "is_whole": found.is_whole,
             },
-            "kernels": [_kernel_object(kernel) for kernel in findings.kernels],
-            "not_reached": list(findings.missed),
+            "kernels": [self._kernel_object(kernel) for kernel in findings.kernels],
+            "not_reached": [self.show_place(key) for key in findings.missed],
             "entries": [
                 {
                     "entry": outcome.entry,
-                    **_place_of(_placeof(found, outcome.entry)),
+                    **self._entry_object(_entry_of(found, outcome.entry)),
                     "status": outcome.status,
                     "error": outcome.error,
-                    "where": outcome.where,
+                    "where": self.show_place(outcome.where),
                     "help": outcome.help,
                     "stand_ins": list(outcome.stand_ins),
                     "cpu_s": round(outcome.cpu_s, 3),
@@ -77,7 +83,7 @@ class Report:
                 for outcome in findings.outcomes
             ],
             "left_out": [
-                {"path": item.path, "line": item.line, "name": item.name, "reason": item.reason}
+                {"path": self.show(item.path), "line": item.line, "name": item.name, "reason": item.reason}
                 for item in found.left_out
             ],
         }
@@ -87,17 +93,37 @@ class Report:
         """Yield the lines of a recording for `check --recording`."""
         return self.findings.recording()
 
+    def show_place(self, place: str) -> str:
+        """Return a `place`, `ops.py:12` or `ops.py:kernel`, with its path as the user writes it."""
+        path, colon, rest = place.rpartition(":")
+        return f"{self.show(path)}{colon}{rest}" if colon else rest
 
-def report(found: Found, outcomes: Sequence[EntryOutcome], *, isolation: str) -> Report:
-    """Return the report of the `outcomes` of the entries of `found`."""
-    return Report(findings=Findings(found, outcomes), isolation=isolation)
+    def _entry_object(self, entry: SweepEntry | None) -> dict[str, Any]:
+        if entry is None:
+            return {}
+        return {"path": self.show(entry.path), "line": entry.line, "name": entry.name, "kind": entry.kind}
+
+    def _kernel_object(self, kernel: KernelFindings) -> dict[str, Any]:
+        return {
+            "path": self.show(kernel.path),
+            "line": kernel.line,
+            "name": kernel.name,
+            "entries": list(kernel.entries),
+            "is_covered": kernel.is_covered,
+            "parts": [_part_object(part) for part in kernel.parts],
+        }
+
+
+def report(found: Found, outcomes: Sequence[EntryOutcome], *, isolation: str, cwd: Path) -> Report:
+    """Return the report of the `outcomes` of the entries of `found`, with paths relative to `cwd`."""
+    return Report(findings=Findings(found, outcomes), isolation=isolation, show=path_shower(found.root, cwd))
 
 
 class _ReportText:
     """Writes a report in lines of `width` columns."""
 
     def __init__(self, of: Report, width: int) -> None:
-        self._findings, self._isolation, self._width = of.findings, of.isolation, width
+        self._report, self._findings, self._width = of, of.findings, width
         self._found = of.findings.found
 
     def lines(self) -> Iterator[str]:
@@ -128,9 +154,10 @@ class _ReportText:
         )
 
     def _kernel(self, kernel: KernelFindings) -> Iterator[str]:
+        show = self._report.show
         by = ", ".join(f"`{entry.partition(':')[2]}`" for entry in kernel.entries[:3])
         more = f" and {len(kernel.entries) - 3} more" if len(kernel.entries) > 3 else ""
-        yield from self._wrap("", f"{kernel.name} ({kernel.path}:{kernel.line}), launched by {by}{more}")
+        yield from self._wrap("", f"{kernel.name} ({show(kernel.path)}:{kernel.line}), launched by {by}{more}")
         parts = [part for part in kernel.parts if part.kind in _SHOWN_PARTS]
         shown = dict[str, None]()
         for part in parts:
@@ -165,18 +192,18 @@ class _ReportText:
         yield from self._wrap("    ", f"{role}{named}: it {part.judged.why}{growth}", "    ")
 
     def _not_reached(self) -> Iterator[str]:
-        missed = self._findings.missed
+        missed, show_place = self._findings.missed, self._report.show_place
         if missed:
             yield from ("", f"Kernels that no entry reached ({len(missed)})")
-            yield from (line for key in missed for line in self._wrap("  ", key, "    "))
+            yield from (line for key in missed for line in self._wrap("  ", show_place(key), "    "))
         failed = [each for each in self._findings.outcomes if each.status not in _LAUNCHED]
         if failed:
             yield from ("", f"Entries that reached no launch ({len(failed)})")
         for outcome in failed:
-            entry = _placeof(self._found, outcome.entry)
-            place = f"{entry.path}:{entry.name}" if entry is not None else outcome.entry
+            entry = _entry_of(self._found, outcome.entry)
+            place = show_place(f"{entry.path}:{entry.name}") if entry is not None else outcome.entry
             error = f": {outcome.error.splitlines()[0]}" if outcome.error else ""
-            where = f" ({outcome.where})" if outcome.where else ""
+            where = f" ({show_place(outcome.where)})" if outcome.where else ""
             yield from self._wrap("  ", f"{place}: {outcome.status}{error}{where}", "    ")
             yield from self._wrap("    ", outcome.help or f"pass a file that calls it: --example {place}=FILE", "    ")
         partial = [item for item in self._findings.outcomes if item.status == "partial"]
@@ -184,7 +211,7 @@ class _ReportText:
             yield from ("", f"Entries that launched and then raised ({len(partial)}): nothing after that was seen")
         for outcome in partial:
             error = (outcome.error.splitlines() or [""])[0]
-            where = f" ({outcome.where})" if outcome.where else ""
+            where = f" ({show_place(outcome.where)})" if outcome.where else ""
             yield from self._wrap("  ", f"{outcome.entry.partition(':')[2]}: {error}{where}", "    ")
 
     def _left_out(self) -> Iterator[str]:
@@ -192,13 +219,13 @@ class _ReportText:
         if left:
             yield from ("", f"Left out ({len(left)}): name one to sweep it all the same, FILE:NAME")
         for reason, group in groupby(sorted(left, key=lambda each: each.reason), key=lambda item: item.reason):
-            names = [f"{place.path}:{place.name}" for place in group]
+            names = [f"{self._report.show(item.path)}:{item.name}" for item in group]
             more = f", and {len(names) - _MOST_LEFT_OUT} more" if len(names) > _MOST_LEFT_OUT else ""
             yield from self._wrap("  ", f"it {reason}: {', '.join(names[:_MOST_LEFT_OUT])}{more}", "    ")
 
     def _surroundings(self) -> str:
         missing = sorted({name for outcome in self._findings.outcomes for name in outcome.stand_ins})
-        lines = [f"Run dry; {self._isolation}." if self._isolation else "Run dry."]
+        lines = [f"Run dry; {self._report.isolation}." if self._report.isolation else "Run dry."]
         if missing:
             lines.append(f"Missing, and stood in for: {', '.join(missing)}.")
         return " ".join(lines)
@@ -214,14 +241,8 @@ class _ReportText:
         )
 
 
-def _placeof(found: Found, key: str) -> SweepEntry | None:
+def _entry_of(found: Found, key: str) -> SweepEntry | None:
     return next((entry for entry in found.entries if entry.key == key), None)
-
-
-def _place_of(entry: SweepEntry | None) -> dict[str, Any]:
-    if entry is None:
-        return {}
-    return {"path": entry.path, "line": entry.line, "name": entry.name, "kind": entry.kind}
 
 
 def _signature(sighting: SeenMove, found: Found) -> str:
@@ -231,7 +252,7 @@ def _signature(sighting: SeenMove, found: Found) -> str:
 
 
 def _called(sighting: SeenMove, found: Found) -> str:
-    entry = _placeof(found, sighting.entry)
+    entry = _entry_of(found, sighting.entry)
     name = sighting.entry.partition(":")[2]
     return f"{name}.apply" if entry is not None and entry.kind == "autograd" else name
 
@@ -247,17 +268,6 @@ def _call_text(sighting: SeenMove, found: Found) -> str:
     elif made:
         called = f"{called}({', '.join(made)})"
     return f"{called}({', '.join(given)})"
-
-
-def _kernel_object(kernel: KernelFindings) -> dict[str, Any]:
-    return {
-        "path": kernel.path,
-        "line": kernel.line,
-        "name": kernel.name,
-        "entries": list(kernel.entries),
-        "is_covered": kernel.is_covered,
-        "parts": [_part_object(part) for part in kernel.parts],
-    }
 
 
 def _part_object(part: SweptPart) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import io
 import os
+import shutil
 import tempfile
 import threading
 import zipfile
@@ -116,17 +117,8 @@ def _close_worker() -> None:
 
 
 def _pack(root: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(Path(root).rglob("*")):
-            archive.writestr(
-                f"{path.relative_to(root)}/" if path.is_dir() else str(path.relative_to(root)), _content(path)
-            )
-    return packed.getvalue()
-
-
-def _content(path: Path) -> bytes:
-    return b"" if path.is_dir() else path.read_bytes()
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        return Path(shutil.make_archive(f"{folder}/project", "zip", root)).read_bytes()
 
 
 def _unpack(archive: bytes) -> str:

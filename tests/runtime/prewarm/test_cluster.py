@@ -85,7 +85,7 @@ def test_cluster_compiles_what_the_local_pool_does_and_loses_nothing_when_a_work
         command = [sys.executable, "-m", "triton_doctor", "prewarm", "run.jsonl", "--recorded-only"]
         warm = folder / "warm"
         with subprocess.Popen(
-            [*command, "--executor", f"dask:{address}", "--cache-dir", str(warm)],
+            [*command, "--cluster", f"dask:{address}", "--cache-dir", str(warm)],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": workshop.path},
             stdout=subprocess.PIPE,
@@ -107,6 +107,6 @@ def test_cluster_compiles_what_the_local_pool_does_and_loses_nothing_when_a_work
 
 def test_cluster_that_does_not_answer_is_one_line(workshop: Workshop) -> None:
     recording = REPOSITORY / "fixtures" / "recordings" / "vector_add.jsonl"
-    printed = workshop.doctor("prewarm", recording, "--executor", "ray:auto", "--cache-dir", "warm", status=2)
+    printed = workshop.doctor("prewarm", recording, "--cluster", "ray:auto", "--cache-dir", "warm", status=2)
 
-    assert "triton-doctor: no such executor: 'ray:auto'" in printed
+    assert "triton-doctor: no such cluster: 'ray:auto'" in printed

@@ -1,4 +1,4 @@
-"""A cluster that exists as an executor: `dask:tcp://HOST:PORT`. Its workers need triton-doctor, torch and Triton."""
+"""The dask cluster that `--cluster` names. Its workers need triton-doctor, torch and Triton."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Cluster:
     threads: int
 
     def open(self, _processes: int) -> Executor:
-        """Return an executor on all workers of the cluster."""
+        """Return an executor on all of its workers."""
         # A task that was done once is not the same task when it is asked for again.
         executor: Executor = self.client.get_executor(pure=False)
         return executor
 
 
 def connect(text: str) -> Cluster:
-    """Connect to the cluster at `dask:ADDRESS`. Raises DoctorError if it does not answer or has no workers."""
+    """Return the cluster at `dask:ADDRESS`. Raises DoctorError where it does not answer, or has no workers."""
     if not text.startswith(SCHEME):
-        raise DoctorError(f"no such executor: {text!r}", hint=HINT)
+        raise DoctorError(f"no such cluster: {text!r}", hint=HINT)
     try:
         import distributed
     except ImportError as error:
