@@ -151,7 +151,7 @@ class Body:
                 self._loop(node.body, node.orelse, (node.target, IterItem(source), node.lineno))
             case ast.While(test=test, body=body, orelse=orelse):
                 lower(test)
-                self._loop(body, orelse, None)
+                self._loop(body, orelse, test=test)
             case ast.With() | ast.AsyncWith():
                 for item in node.items:
                     entered = lower(item.context_expr)
@@ -202,12 +202,20 @@ class Body:
         self.read(body)
         self._arms = outer
 
-    def _loop(self, body: list[ast.stmt], orelse: list[ast.stmt], target: tuple[ast.expr, Expr, int] | None) -> None:
+    def _loop(
+        self,
+        body: list[ast.stmt],
+        orelse: list[ast.stmt],
+        target: tuple[ast.expr, Expr, int] | None = None,
+        test: ast.expr | None = None,
+    ) -> None:
         self._branches += 1
         outer, self._arms = self._arms, (*self._arms, BranchArm(self._branches, 0, 2, True))
         self._flags.enter_loop(self._branches, body)
         if target is not None:
             self._assign(*target)
+        if test is not None:
+            self._limit(test, holds=True)
         self.read(body)
         self._arms = outer
         self.read(orelse)

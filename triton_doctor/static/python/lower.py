@@ -153,8 +153,7 @@ class Lowering:
         return ComprehensionLoop(tuple(names), self.lower(node.iter), bool(node.ifs))
 
     def _dict_comprehension(self, node: ast.DictComp) -> Expr:
-        self.lower(node.value)
-        return Opaque("DictComp")
+        return DictExpr(((self.lower(node.key), self.lower(node.value)),))  # its entries are alike
 
     def _named(self, node: ast.NamedExpr) -> Expr:
         value = self.lower(node.value)

@@ -16,6 +16,7 @@ from triton_doctor.static.python.ir import (
     dotted,
     final_name,
 )
+from triton_doctor.static.python.module import Class
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.hints.axis_context import AxisContext
 from triton_doctor.static.variability.hints.hints import apply_hints
@@ -220,7 +221,20 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             value = first()
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
         case _:
-            return out_of_sight(call, point)
+            return _record(interpreter, call, point) or out_of_sight(call, point)
+
+
+def _record(interpreter: Interpreter, call: Call, point: ProgramPoint) -> DictValue | None:
+    """Return the fields of the dataclass that `call` creates; None if it creates none."""
+    names = interpreter.project.names
+    match names.dotted(point.frame.module, dotted(call.func) or "?"):
+        case Class(bases=(), declared=fields) as created if fields:
+            if f"{created.qualname}.__init__" in names.home_of_class(created).functions:
+                return None
+            given = (*zip(fields, call.args, strict=False), *call.keywords)
+            return DictValue({name: interpreter.value(value, point) for name, value in given if name}, open=True)
+        case _:
+            return None
 
 
 def _element_of(interpreter: Interpreter, source: Expr, point: ProgramPoint) -> Value:

@@ -6,6 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from triton_doctor.static.python.bounds import bounds_of_integers
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -27,7 +28,7 @@ from triton_doctor.static.variability.models.indexing import element
 from triton_doctor.static.variability.models.origins import from_data
 from triton_doctor.static.variability.models.torch_results import combined
 from triton_doctor.static.variability.values import tensors
-from triton_doctor.static.variability.values.arithmetic import apply
+from triton_doctor.static.variability.values.arithmetic import apply, logarithm
 from triton_doctor.static.variability.values.lattice import (
     HANDFUL,
     UNKNOWN,
@@ -93,6 +94,10 @@ def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> V
             value = interpreter.value(binding.value, point)
             is_list = isinstance(value, TupleValue | ListValue)
             return ListValue(element(interpreter, value, frame), UNKNOWN) if is_list else value
+        case BinaryOp("*" | "<<", (Name(grown), Const(int()))) if grown == name and _comes_round(
+            binding, frame.function
+        ):
+            return _doubled(interpreter, binding, frame)
         case TupleExpr() | Call(Name("list"), (), ()):
             sites = _sites(frame.function, name)
         case _:
@@ -104,6 +109,16 @@ def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> V
     if len(sites) > 1 and len(frame.function.bindings[name]) > 1:
         return ListValue(element(interpreter, whole, frame), UNKNOWN)  # the order of additions is not known
     return whole
+
+
+def _doubled(interpreter: Interpreter, binding: Binding, frame: CallFrame) -> AbstractNumber:
+    """Return a number that a loop multiplies: it has as many values as the loop has turns."""
+    limits = bounds_of_integers(frame.function).get(binding.name, ())
+    ends = [limit.high for limit in limits if limit.arms == binding.arms and limit.high is not None]
+    turns = _turns(interpreter, binding.arms[-1:], frame)
+    if not turns and ends:
+        turns = [interpreter.number(ends[0], ProgramPoint(frame, binding.order, binding.arms))]
+    return logarithm(join(turns))._replace(size=None, literal=...) if turns else UNKNOWN
 
 
 def _comes_round(binding: Binding, function: Function) -> bool:
