@@ -187,9 +187,9 @@ def _interpreted(processes: Sequence[Recording]) -> Iterable[InterpretedKernel]:
             seen[event.kernel] += []
         elif isinstance(event, InterpretedEvent):
             seen[event.kernel].append(event)
-    for kernel, events in sorted(seen.items(), key=lambda item: (-sum(event.took_us for event in item[1]), item[0])):
-        count, took_us = sum(event.count for event in events), sum(event.took_us for event in events)
-        yield InterpretedKernel(kernel=kernel, launches=count or None, took_us=took_us if events else None)
+    for kernel, launches in sorted(seen.items(), key=lambda item: (-sum(event.took_us for event in item[1]), item[0])):
+        count, took_us = sum(event.count for event in launches), sum(event.took_us for event in launches)
+        yield InterpretedKernel(kernel=kernel, launches=count or None, took_us=took_us if launches else None)
 
 
 def _place(process: Recording) -> tuple[int, int]:

@@ -27,7 +27,9 @@ class RecordingFolder:
     """
 
     def __init__(self, output: str | None, *, force: bool = False, keep: bool = False) -> None:
-        """Create the folder for `output`; `force` overwrites an existing file; `keep` keeps the run in `.triton_doctor/`.
+        """Create the folder for `output`; `keep` leaves the run in `.triton_doctor/`.
+
+        `force` overwrites an existing file.
         Raises DoctorError if it cannot be written.
         """
         self.run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
