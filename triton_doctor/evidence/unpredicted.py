@@ -10,9 +10,10 @@ from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.verdicts import MANY, confirmed
 from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime import cause_table
+from triton_doctor.runtime.cause_table import CAUSES
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import REMEDIES, find_change, join_names
+from triton_doctor.runtime.remedies import find_change, join_names
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters
 from triton_doctor.static.variability.values.lattice import Variability
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
 CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
-# Told by values, or never: the first compile, another device, a mode that somebody chose, threads that met.
-ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714", "TRD715"})
 LONGEST = 80
 NAMES_SHOWN = 4
 
@@ -61,8 +60,8 @@ def unpredicted(
 
 
 def _codes() -> frozenset[str]:
-    causes = (code for cause in REMEDIES for code in rules_behind(cause))
-    return frozenset({*causes, *REMEDIES, *OF_A_CONSTEXPR, TUNING_KEY})
+    causes = (code for cause in CAUSES for code in rules_behind(cause))
+    return frozenset({*causes, *CAUSES, *OF_A_CONSTEXPR, TUNING_KEY})
 
 
 def _of_kernel(
@@ -110,7 +109,7 @@ def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scal
         code=UNREAD if parameter.use == "unread" else CONSTEXPR,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=find_change("TRD702", [name], {}),
+        advice=find_change(cause_table.CONSTEXPR, [name], {}),
         facts=facts(parameter, source),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -137,7 +136,7 @@ def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Sc
         code=TUNING_KEY,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=find_change("TRD714", [name], {}),
+        advice=find_change(cause_table.TUNED_AGAIN, [name], {}),
         facts=_facts(kernel, param),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -153,7 +152,7 @@ def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str
         counts = Counter[str]()
         for cause in process.causes:
             # A round of tuning tries its configs whatever the program does.
-            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and cause.code not in ELSEWHERE:
+            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and CAUSES[cause.code].phrase:
                 counts[cause.code] += 1
                 events[cause.code].append(cause.event)
                 names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
@@ -173,25 +172,11 @@ def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str
             span=first.span if first is not None else kernel.span,
             code=code,
             severity=Severity.WARNING,
-            message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
+            message=f"{what} {CAUSES[cause_code].phrase} in a run, and compiled or loaded each time",
             advice=find_change(cause_code, kept, {}),
             facts=_facts(kernel, first if len(kept) == 1 else None),
             evidence=_added(seen, f"{price.times:,} changes seen", price),
         )
-
-
-WORDS = {
-    "TRD703": "changed between 1, multiples of 16 and others",
-    "TRD704": "changed its type",
-    "TRD705": "was aligned to 16 bytes or not",
-    "TRD706": "was passed or left out",
-    "TRD707": "was launched with other options",
-    "TRD708": "was launched with its options in other spellings",
-    "TRD711": "changed with what it captures",
-    "TRD712": "was created again",
-    "TRD713": "was given equal values of several types",
-}
-assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
 
 
 def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:

@@ -13,7 +13,7 @@ from triton_doctor.evidence.siblings import move_siblings
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
 from triton_doctor.evidence.whose import match
-from triton_doctor.runtime.remedies import CONSTEXPR
+from triton_doctor.runtime.cause_table import CONSTEXPR
 from triton_doctor.static.variability.queries.parameters import Parameters
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, LOOK_BACK
+from triton_doctor.runtime.cause_table import FIRST
+from triton_doctor.runtime.causes import LOOK_BACK
 from triton_doctor.runtime.event import (
     COMPILED,
     LONG_US,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.cause_table import CODE_OF_PART, CONSTEXPR, EQUAL_VALUES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,10 +20,9 @@ MODES = frozenset({"debug", "sanitize_overflow", "instrumentation_mode", "fpsan_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyChange:
-    """`name`, which is the `part` of the key that differs, is now `after` and was `before`. `code` is its rule.
+    """A difference in the `part` of the key called `name`: the value was `before` and is `after`. `code` is its cause.
 
-    `part`: constexpr, integer, dtype, alignment, none, option, mode, spelling, device, source, object, or tuning.
-    None as `before` or `after` of an integer means that its value is not known.
+    For `part` see `cause_table`. None as `before` or `after` of an integer means that its value is not known.
     """
 
     code: str
@@ -37,11 +38,11 @@ def compare(event: CompileEvent, other: CompileEvent) -> tuple[KeyChange, ...]:
     changes = [*_parameters(event, other), *_options(event.key, other.key)]
     if (event.device, event.key.target) != (other.device, other.key.target):
         before, after = f"{other.key.target} device {other.device}", f"{event.key.target} device {event.device}"
-        changes.append(KeyChange(code="TRD709", part="device", name="device", before=before, after=after))
+        changes.append(_change("device", "device", before, after))
     if event.source != other.source:
-        changes.append(KeyChange(code="TRD711", part="source", name="source", before=other.source, after=event.source))
+        changes.append(_change("source", "source", other.source, event.source))
     elif event.made != other.made:
-        changes.append(KeyChange(code="TRD712", part="object", name="kernel", before=other.made, after=event.made))
+        changes.append(_change("object", "kernel", other.made, event.made))
     return tuple(changes)
 
 
@@ -49,12 +50,21 @@ def compare_tuning(event: AutotuneEvent, other: AutotuneEvent) -> tuple[KeyChang
     """Return how the tuning keys differ; keys of different length give a single change."""
     if [name for name, _ in event.key] != [name for name, _ in other.key]:
         before, after = (str([value for _, value in compared.key]) for compared in (other, event))
-        return (KeyChange(code="TRD714", part="tuning", name="key", before=before, after=after),)
+        return (_change("tuning", "key", before, after),)
     return tuple(
-        KeyChange(code="TRD714", part="tuning", name=name, before=before, after=after)
+        _change("tuning", name, before, after)
         for (name, after), (_, before) in zip(event.key, other.key, strict=True)
         if repr(after) != repr(before)
     )
+
+
+def part_of_option(name: str) -> str:
+    """Return the part of the key that the launch option `name` belongs to."""
+    return "mode" if name in MODES else "option"
+
+
+def _change(part: str, name: str, before: Scalar, after: Scalar, detail: str = "") -> KeyChange:
+    return KeyChange(code=CODE_OF_PART[part], part=part, name=name, before=before, after=after, detail=detail)
 
 
 def _parameters(event: CompileEvent, other: CompileEvent) -> Iterator[KeyChange]:
@@ -70,37 +80,18 @@ def _parameters(event: CompileEvent, other: CompileEvent) -> Iterator[KeyChange]
         elif after in INTEGERS and before in INTEGERS:
             class_now, class_then = (after, classes.get(name, "")), (before, classes_then.get(name, ""))
             if class_now != class_then:
-                yield KeyChange(
-                    code="TRD703",
-                    part="integer",
-                    name=name,
-                    before=values_then.get(name),
-                    after=values.get(name),
-                    detail=_integer_detail(class_then, class_now),
-                )
+                detail = _integer_detail(class_then, class_now)
+                yield _change("integer", name, values_then.get(name), values.get(name), detail)
         else:
             if after != before:
-                none = "none" in (after, before)
-                yield KeyChange(
-                    code="TRD706" if none else "TRD704",
-                    part="none" if none else "dtype",
-                    name=name,
-                    before=before,
-                    after=after,
-                )
+                yield _change("none" if "none" in (after, before) else "dtype", name, before, after)
             if "none" not in (after, before) and classes.get(name, "") != classes_then.get(name, ""):
-                yield KeyChange(
-                    code="TRD705",
-                    part="alignment",
-                    name=name,
-                    before=classes_then.get(name, ""),
-                    after=classes.get(name, ""),
-                )
+                yield _change("alignment", name, classes_then.get(name, ""), classes.get(name, ""))
 
 
 def _constexpr(name: str, before: Scalar, after: Scalar) -> Iterator[KeyChange]:
     if repr(before) != repr(after):
-        code = "TRD713" if before == after else "TRD702"
+        code = EQUAL_VALUES if before == after else CONSTEXPR
         yield KeyChange(code=code, part="constexpr", name=name, before=before, after=after)
 
 
@@ -122,14 +113,7 @@ def _options(now: CompileKey, then: CompileKey) -> Iterator[KeyChange]:
     options, options_then = dict(now.options), dict(then.options)
     differing = [name for name in options | options_then if options.get(name) != options_then.get(name)]
     for name in differing:
-        mode = name in MODES
-        yield KeyChange(
-            code="TRD710" if mode else "TRD707",
-            part="mode" if mode else "option",
-            name=name,
-            before=options_then.get(name),
-            after=options.get(name),
-        )
+        yield _change(part_of_option(name), name, options_then.get(name), options.get(name))
     if not differing and now.spelled != then.spelled:
         before, after = ", ".join(then.spelled), ", ".join(now.spelled)
-        yield KeyChange(code="TRD708", part="spelling", name="options", before=before, after=after)
+        yield _change("spelling", "options", before, after)

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.runtime.keys import INTEGERS, MODES
-from triton_doctor.runtime.remedies import CONSTEXPR
+from triton_doctor.runtime.cause_table import CODE_OF_PART, CONSTEXPR, TUNED_AGAIN
+from triton_doctor.runtime.keys import INTEGERS, part_of_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, Scalar
 
-TUNING_KEY = "TRD714"
 # Two values of a constexpr are a choice that its author made, such as forward and backward, and so are few variants:
 # from five values on a prediction is confirmed, which is to save four compiles.
 CONSTEXPR_VALUES, CONSTEXPR_SAVES = 3, 4
@@ -154,7 +153,7 @@ def read_rounds(processes: Iterable[Sequence[AutotuneEvent]], waited_us: Callabl
     return _tabulate(
         [
             [
-                ({KeyPart(TUNING_KEY, name): (value, value) for name, value in event.key}, waited_us(event))
+                ({KeyPart(TUNED_AGAIN, name): (value, value) for name, value in event.key}, waited_us(event))
                 for event in events
             ]
             for events in processes
@@ -198,19 +197,19 @@ def _parts_of(event: CompileEvent, kinds: Mapping[str, set[str]]) -> Row:
             row[KeyPart(CONSTEXPR, name)] = (constants.get(name), constants.get(name))
         elif kinds[name] <= INTEGERS:
             # `do_not_specialize` keeps the classes together, and not the widths.
-            row[KeyPart("TRD703", name)] = (values.get(name), class_)
-            row[KeyPart("TRD704", name)] = (kind, kind)
+            row[KeyPart(CODE_OF_PART["integer"], name)] = (values.get(name), class_)
+            row[KeyPart(CODE_OF_PART["dtype"], name)] = (kind, kind)
         elif "none" in kinds[name]:
-            row[KeyPart("TRD706", name)] = (kind, (kind, class_))
+            row[KeyPart(CODE_OF_PART["none"], name)] = (kind, (kind, class_))
         else:
-            row[KeyPart("TRD704", name)] = (kind, kind)
-            row[KeyPart("TRD705", name)] = (class_, class_)
+            row[KeyPart(CODE_OF_PART["dtype"], name)] = (kind, kind)
+            row[KeyPart(CODE_OF_PART["alignment"], name)] = (class_, class_)
     for name, value in key.options:
-        row[KeyPart("TRD710" if name in MODES else "TRD707", name)] = (value, value)
+        row[KeyPart(CODE_OF_PART[part_of_option(name)], name)] = (value, value)
     written = tuple(option.partition("=")[0] for option in key.spelled)
-    row[KeyPart("TRD708", "options")] = (", ".join(written), written)
+    row[KeyPart(CODE_OF_PART["spelling"], "options")] = (", ".join(written), written)
     device = f"{key.target} device {event.device}"
-    row[KeyPart("TRD709", "device")] = (device, device)
-    row[KeyPart("TRD711", "source")] = (event.source, event.source)
-    row[KeyPart("TRD712", "kernel")] = (event.made, event.made)
+    row[KeyPart(CODE_OF_PART["device"], "device")] = (device, device)
+    row[KeyPart(CODE_OF_PART["source"], "source")] = (event.source, event.source)
+    row[KeyPart(CODE_OF_PART["object"], "kernel")] = (event.made, event.made)
     return row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import AT_ONCE
+from triton_doctor.runtime.cause_table import AT_ONCE, EQUAL_VALUES
 from triton_doctor.runtime.keys import MODES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def describe_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
             return f"`{change.name}` is {change.after}: {change.detail}"
         case "integer":
             return f"{_now_and_before(change)}: {change.detail}"
-        case "constexpr" if change.code == "TRD713":
+        case "constexpr" if change.code == EQUAL_VALUES:
             return f"{_now_and_before(change)}: equal values of two types, which can share one kernel"
         case "constexpr" if seen is not None:
             return f"{_now_and_before(change)}: {_so_far(seen)}"

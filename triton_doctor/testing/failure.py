@@ -6,9 +6,10 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, explain_all
+from triton_doctor.runtime.cause_table import CONSTEXPR, FIRST, INTEGER
+from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, way_out
+from triton_doctor.runtime.remedies import way_out
 from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
