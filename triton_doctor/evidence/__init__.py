@@ -10,7 +10,7 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.cause_table import AT_ONCE, CAUSES, CONSTEXPR, FIRST, INTEGER, MADE_AGAIN
 from triton_doctor.runtime.event import LONG_US
 from triton_doctor.runtime.remedies import find_change, is_stride, refer_to
-from triton_doctor.runtime.variants import find_savings
+from triton_doctor.runtime.savings import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import CompileEvent, KernelName
     from triton_doctor.runtime.kernel_account import KernelAccount
-    from triton_doctor.runtime.variants import KeyPart, Saving
+    from triton_doctor.runtime.savings import KeyPart, Saving
 
 # First compiles that cost less than this together are not worth a word.
 FIRST_WORTH_US = 1_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import RecordedKernel
+from triton_doctor.evidence.recorded_kernels import RecordedKernel
 from triton_doctor.evidence.verdicts import JUDGES, MANY, by_rounds, by_values
 from triton_doctor.finding import Evidence, Finding, Severity, Verdict
 from triton_doctor.static.variability.queries.description import facts
@@ -18,7 +18,7 @@ from triton_doctor.static.variability.queries.parameters import Parameters, in_a
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
     from triton_doctor.runtime.sweep_event import SweepEvent
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.queries.parameters import Parameter

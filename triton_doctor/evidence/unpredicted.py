@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import rules_behind
+from triton_doctor.evidence.kernel_matching import is_program
 from triton_doctor.evidence.verdicts import MANY, confirmed
-from triton_doctor.evidence.whose import is_program
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
 from triton_doctor.runtime import cause_table
 from triton_doctor.runtime.cause_table import CAUSES
@@ -21,8 +21,8 @@ from triton_doctor.static.variability.values.lattice import Variability
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import Price, RecordedKernel
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
+    from triton_doctor.evidence.recorded_kernels import Price, RecordedKernel
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel, Param

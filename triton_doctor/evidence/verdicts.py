@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import Price
+from triton_doctor.evidence.recorded_kernels import Price
 from triton_doctor.finding import Evidence, Severity, Verdict
 from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import RecordedKernel
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.runtime.variants import Saving
+    from triton_doctor.runtime.savings import Saving
 
 # As many values, or waits, are no handful: a prediction that there would be many is confirmed.
 MANY = 5

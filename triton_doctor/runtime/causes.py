@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.cause_table import AT_ONCE, FIRST, MADE_AGAIN, RANKS, TUNED_AGAIN
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
-from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
+from triton_doctor.runtime.key_changes import KeyChange, compare, compare_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

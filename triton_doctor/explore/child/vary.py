@@ -19,7 +19,7 @@ from triton.runtime.autotuner import Autotuner, Config
 
 from triton_doctor.explore.child.calling import execute
 from triton_doctor.explore.child.inner_calls import ARGUMENT
-from triton_doctor.runtime.dry.sweep.probe import (
+from triton_doctor.runtime.dry.sweep.observation import (
     CONSTEXPR,
     INTEGER,
     OPTION,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
     from triton_doctor.runtime.dry.sweep.dimensions import Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 Owner = tuple[KernelName, ProbedPart]
 Values = dict[Owner, frozenset["tuple[type, Value]"]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.event import HIDING, CompileEvent
-from triton_doctor.runtime.keys import INTEGERS
+from triton_doctor.runtime.key_changes import INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.cause_table import TUNED_AGAIN
+from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.event import AutotuneEvent
 from triton_doctor.runtime.remedies import way_out
-from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile

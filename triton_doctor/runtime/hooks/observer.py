@@ -28,9 +28,9 @@ from triton_doctor.runtime.hooks.describe import (
 )
 from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CACHE_FOLDER, CacheFolder, is_capturing, is_dry, rank
+from triton_doctor.runtime.hooks.process_state import CACHE_FOLDER, CacheFolder, is_capturing, is_dry, rank
 from triton_doctor.runtime.live.activity import Activities
-from triton_doctor.runtime.live.steps import Steps
+from triton_doctor.runtime.live.program_steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

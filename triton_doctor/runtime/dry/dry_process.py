@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.dry.file_overlay import divert_writes
 from triton_doctor.runtime.dry.gpu import read_gpu
-from triton_doctor.runtime.dry.overlay import divert_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,8 +128,8 @@ def _go_dry(target: str | None, unknown: Literal["guess", "stop"], world_size: i
         finally:
             _process.questions.unknown = before
         return
-    from triton_doctor.runtime.dry.pretense import pretend
     from triton_doctor.runtime.dry.selftest import require_working
+    from triton_doctor.runtime.dry.simulation import pretend
 
     gpu = read_gpu(target)
     require_working(lambda: pretend(gpu, unknown))

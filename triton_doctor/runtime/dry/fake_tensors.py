@@ -10,9 +10,9 @@ import torch
 import torch.utils.dlpack
 from torch._subclasses.fake_tensor import FakeTensor
 
-from triton_doctor.runtime.dry.guesses import describe_question, guess_number
+from triton_doctor.runtime.dry.data_guesses import describe_question, guess_number
+from triton_doctor.runtime.dry.known_values import real_tensors, value_of
 from triton_doctor.runtime.dry.mode import PRIM_DEVICE
-from triton_doctor.runtime.dry.values import real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

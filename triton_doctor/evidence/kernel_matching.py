@@ -11,13 +11,13 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import RecordedKernel
+from triton_doctor.evidence.recorded_kernels import RecordedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.evidence.seen import Process
+    from triton_doctor.evidence.recorded_kernels import Process
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel

@@ -16,7 +16,7 @@ from triton_doctor.runtime.prewarm.scripts import load_script_kernel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
 MAIN = "__main__"
 
@@ -56,7 +56,7 @@ class Kernels:
     def find_named(self, module: str, name: str, path: str) -> Any:
         """Return the JITFunction used as a constant of another, by module, name and path."""
         from triton_doctor.runtime.event import CompileKey, KernelName
-        from triton_doctor.runtime.prewarm.variants import KernelVariant
+        from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
         kernel = KernelName(name=name, module=module, path=path, line=0)
         return self.find(KernelVariant(kernel=kernel, key=CompileKey(signature=()), source="", exact=()))

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
+from triton_doctor.runtime.dry.known_values import real_tensors
 from triton_doctor.runtime.dry.mode import CUDA
-from triton_doctor.runtime.dry.values import real_tensors
 
 
 class DryStream:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.cause_wording import describe_recompile
+from triton_doctor.runtime.compile_limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.event import COMPILED, HIDING
-from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
-from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

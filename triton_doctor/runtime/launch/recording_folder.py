@@ -6,7 +6,7 @@ import os
 import time
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.launch.notes import process_of
+from triton_doctor.runtime.launch.process_notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from triton_doctor.runtime.compile_target import activate
+from triton_doctor.runtime.dry.autograd_engine import patch_engine
 from triton_doctor.runtime.dry.copies import patch_copies, rebuild_tensor
 from triton_doctor.runtime.dry.cuda import patch_cuda
+from triton_doctor.runtime.dry.device_guard import install_guard
 from triton_doctor.runtime.dry.distributed import patch_distributed
-from triton_doctor.runtime.dry.engine import patch_engine
-from triton_doctor.runtime.dry.guard import install_guard
+from triton_doctor.runtime.dry.dry_process import DryProcess
+from triton_doctor.runtime.dry.fake_tensors import patch_tensors
 from triton_doctor.runtime.dry.integer_devices import patch_module_to
 from triton_doctor.runtime.dry.mode import DryMode
 from triton_doctor.runtime.dry.nvml import patch_nvml
-from triton_doctor.runtime.dry.operators import patch_operators
 from triton_doctor.runtime.dry.patches import Patches
+from triton_doctor.runtime.dry.python_kernels import patch_operators
 from triton_doctor.runtime.dry.questions import Questions
 from triton_doctor.runtime.dry.replacements import enter_thread, patch_compile, patch_loaders, patch_threads
-from triton_doctor.runtime.dry.session import DryProcess
-from triton_doctor.runtime.dry.tensors import patch_tensors
 from triton_doctor.runtime.dry.triton_stub import patch_triton
 from triton_doctor.runtime.dry.weights import patch_safetensors
-from triton_doctor.runtime.target import activate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

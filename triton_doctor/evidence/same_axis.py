@@ -19,8 +19,8 @@ from triton_doctor.static.variability.values.lattice import Variability
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import RecordedKernel
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.queries.parameters import Parameter
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.prewarm.arguments import launch_options, make_arguments
+from triton_doctor.runtime.prewarm.stand_ins import launch_options, make_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
 
 class MissedError(Exception):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.runtime.dry.values import real_tensors, value_of
+from triton_doctor.runtime.dry.known_values import real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

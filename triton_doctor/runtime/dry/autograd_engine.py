@@ -13,7 +13,7 @@ import torch
 from torch.autograd import graph
 from torch.autograd.function import BackwardCFunction
 
-from triton_doctor.runtime.dry.tensors import move_parameter
+from triton_doctor.runtime.dry.fake_tensors import move_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

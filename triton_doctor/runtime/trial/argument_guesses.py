@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.hooks.constants import UnkeptError, decode_constant
-from triton_doctor.runtime.trial.roles import Roles, read_roles
+from triton_doctor.runtime.trial.parameter_roles import Roles, read_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation
 
 
 def require_hypothesis() -> None:

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.dry.sweep.fit import combine_sizes, fits, rank, spread
-from triton_doctor.runtime.dry.sweep.formulas import Formula
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 DIVISORS = (2, 4, 8, 16, 32, 64, 128, 256)
 MOST_STEPS = 5

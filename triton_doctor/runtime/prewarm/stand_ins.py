@@ -12,13 +12,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.hooks.constants import UnkeptError, decode_constant
-from triton_doctor.runtime.keys import MODES
-from triton_doctor.runtime.prewarm.variants import SMALL_TENSOR
+from triton_doctor.runtime.key_changes import MODES
+from triton_doctor.runtime.prewarm.kernel_variants import SMALL_TENSOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
 PART = re.compile(r"(\w+)((?:\[\d+\])*)")
 DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d, ]+)\]>")

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from triton_doctor.runtime import arrival
+from triton_doctor.runtime import import_wait
 
 
 @pytest.fixture
 def awaited(monkeypatch, tmp_path):
     """A module that stands for triton: whose name the wait is for, and which can be imported."""
-    monkeypatch.setattr(arrival, "WAITED_FOR", "awaited_module")
+    monkeypatch.setattr(import_wait, "WAITED_FOR", "awaited_module")
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
     before = list(sys.meta_path)
@@ -23,7 +23,7 @@ def awaited(monkeypatch, tmp_path):
 def test_called_once_and_after_the_module_is_whole(awaited):
     awaited.write_text("x = 1\ny = 2\n")
     seen = []
-    arrival.when_triton_arrives(lambda: seen.append(vars(sys.modules["awaited_module"])["y"]))
+    import_wait.when_triton_arrives(lambda: seen.append(vars(sys.modules["awaited_module"])["y"]))
     module = importlib.import_module("awaited_module")
 
     assert seen == [2]
@@ -34,7 +34,7 @@ def test_called_at_once_where_it_is_imported(awaited):
     awaited.write_text("")
     importlib.import_module("awaited_module")
     seen = []
-    arrival.when_triton_arrives(lambda: seen.append(1))
+    import_wait.when_triton_arrives(lambda: seen.append(1))
 
     assert seen == [1]
 
@@ -42,7 +42,7 @@ def test_called_at_once_where_it_is_imported(awaited):
 def test_import_that_fails_is_waited_for_again(awaited):
     awaited.write_text("1 / 0\n")
     seen = []
-    leave = arrival.when_triton_arrives(lambda: seen.append(1))
+    leave = import_wait.when_triton_arrives(lambda: seen.append(1))
     with pytest.raises(ZeroDivisionError):
         importlib.import_module("awaited_module")
     assert seen == []
@@ -51,7 +51,7 @@ def test_import_that_fails_is_waited_for_again(awaited):
 
 
 def test_module_that_is_not_installed_stays_missing(awaited):
-    leave = arrival.when_triton_arrives(lambda: None)
+    leave = import_wait.when_triton_arrives(lambda: None)
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("awaited_module")
 

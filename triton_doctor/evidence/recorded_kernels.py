@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeGuard
 from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent
 from triton_doctor.runtime.kernel_account import set_by_configs, waited_us
+from triton_doctor.runtime.savings import find_savings, read_variants
 from triton_doctor.runtime.sweep_event import SweepEvent
 from triton_doctor.runtime.timeline import share_time
-from triton_doctor.runtime.variants import find_savings, read_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Event, KernelName, LaunchSite, Scalar
     from triton_doctor.runtime.kernel_account import Shares
-    from triton_doctor.runtime.keys import KeyChange
+    from triton_doctor.runtime.key_changes import KeyChange
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.runtime.variants import KeyPart, Saving
+    from triton_doctor.runtime.savings import KeyPart, Saving
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.evidence.trials.child import Child
-from triton_doctor.evidence.trials.made_up import VALUES, Cases, made_up, recorded
-from triton_doctor.evidence.trials.overlay import Importable, importable, overlay
-from triton_doctor.evidence.whose import owners_of
+from triton_doctor.evidence.kernel_matching import owners_of
+from triton_doctor.evidence.verification.child import Child
+from triton_doctor.evidence.verification.launch_arguments import VALUES, Cases, made_up, recorded
+from triton_doctor.evidence.verification.overlay import Importable, importable, overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

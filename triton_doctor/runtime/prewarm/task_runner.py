@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor
 
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.prewarm.tasks import Task
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
 
 CRASHED = "the compiler ended its process"
 

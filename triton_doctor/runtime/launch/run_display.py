@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.launch.live import Follower
+from triton_doctor.runtime.launch.new_events import Follower
+from triton_doctor.runtime.live.state_wording import describe_long
 from triton_doctor.runtime.live.states import SUFFIX, gather_states, remove_files, write_node
-from triton_doctor.runtime.live.wording import describe_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from triton_doctor.runtime.launch.folder import RecordingFolder
+    from triton_doctor.runtime.launch.recording_folder import RecordingFolder
 
 EVERY_S = 0.5
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.causes import History
 from triton_doctor.runtime.decoding import decode_line
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, MemoryEvent
-from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.runtime.cause_table import CODE_OF_PART, CONSTEXPR, TUNED_AGAIN
-from triton_doctor.runtime.keys import INTEGERS, part_of_option
+from triton_doctor.runtime.key_changes import INTEGERS, part_of_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

@@ -17,7 +17,7 @@ from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
     from triton_doctor.runtime.event import CompileKey, Event, KernelName, LaunchSite
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64")
@@ -60,7 +60,7 @@ class Observation:
 
 def observe(function: Callable[..., object], sizes: Mapping[str, int]) -> Observation:
     """Call `function` with `sizes`, run backward on the result, and return what was observed. Needs a dry run."""
-    from triton_doctor.runtime.dry.session import record_from_start
+    from triton_doctor.runtime.dry.dry_process import record_from_start
     from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 
     error, is_complete = "", False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.cause_table import AT_ONCE, EQUAL_VALUES
-from triton_doctor.runtime.keys import MODES
+from triton_doctor.runtime.key_changes import MODES
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile, ValuesSeen
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.runtime.keys import KeyChange
+    from triton_doctor.runtime.key_changes import KeyChange
 
 
 def describe_recompile(recompile: Recompile) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.prewarm.closure import Closure, close_variants
+from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, gather_variants, retarget
 from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT, UNREACHABLE
-from triton_doctor.runtime.prewarm.variants import RECORDED, gather_variants, retarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.prewarm.tasks import Outcome
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
 
 

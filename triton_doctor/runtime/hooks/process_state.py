@@ -48,7 +48,7 @@ def is_capturing() -> bool:
 
 def is_dry() -> bool:
     """Return whether this process is in a dry run, in which times are meaningless."""
-    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    session = sys.modules.get("triton_doctor.runtime.dry.dry_process")
     return session is not None and session.active_gpu() is not None
 
 
