@@ -73,8 +73,7 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
     watch = Watch(options, command, folder, notes, budgets, overlay=overlay, report=report)
     environment = watched(
         os.environ,
-        folder.path,
-        run=folder.run,
+        folder,
         notes=notes.path,
         target=options.target,
         parent=os.getpid(),
@@ -258,22 +257,25 @@ class Watch:
     def _write_program(self, status: int, pid: int, wall_ns: int, unseen: Sequence[str]) -> str | None:
         from pathlib import Path
 
-        from triton_doctor.runtime.launch.program_recording import write_program
+        from triton_doctor.runtime.launch.program_recording import make_program_header, write_program
+        from triton_doctor.runtime.program_event import ProgramEvent
 
-        return write_program(
-            Path(self._folder.path),
-            self._folder.run,
+        header = make_program_header(
             command=self._command,
             target=self._options.target,
             is_dry=self._options.dry is not None,
-            warm_at_ns=self._warm_at_ns,
             started_at_ns=self._started_at_ns,
-            wall_ns=wall_ns,
+        )
+        program = ProgramEvent(
+            wall_us=wall_ns // 1000,
             status=status,
+            at_ns=self._started_at_ns + wall_ns,
             pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
-            unseen=unseen,
-            files=self._describe_files(),
+        )
+        path = Path(self._folder.path, f"{self._folder.run}.program.jsonl")
+        return write_program(
+            path, header, program, warm_at_ns=self._warm_at_ns, unseen=unseen, files=self._describe_files()
         )
 
     def _describe_files(self) -> list[str]:

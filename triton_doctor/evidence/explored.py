@@ -6,12 +6,12 @@ reaches the kernel failed or was left out.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.recorded_kernels import RecordedKernel
-from triton_doctor.evidence.verdicts import JUDGES, MANY, by_rounds, by_values
+from triton_doctor.evidence.verdicts import JUDGES, MANY, RETUNED, UNREAD, VARYING, by_rounds, by_values
 from triton_doctor.finding import Evidence, Finding, Severity, Verdict
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, TUNING_KEY
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters, in_autotune_key
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.queries.parameters import Parameter
 
-CONSTEXPR, TUNING_KEY, INTEGER = "constexpr", "autotune key", "integer"
-_RULES = {CONSTEXPR: ("TRD201", "TRD202"), TUNING_KEY: ("TRD301", "TRD301")}
+_RULES = {CONSTEXPR: (VARYING, UNREAD), TUNING_KEY: (RETUNED, RETUNED)}
 
 
 def ran_alone(seen: Mapping[KernelKey, RecordedKernel]) -> dict[KernelKey, RecordedKernel]:
@@ -131,6 +130,6 @@ def _added(parameter: Parameter, part: str, swept: SweepEvent, seen: RecordedKer
         code=unread if parameter.use == "unread" else read,
         severity=Severity.WARNING if is_known else Severity.INFO,
         message=f"`{name}` {what} {swept.origin}{question}",
-        facts=replace(facts(parameter, source)),
+        facts=facts(parameter, source),
         evidence=evidence,
     )

@@ -78,9 +78,7 @@ def fit_of(name: KernelName, path: str) -> tuple[int, int]:
     """
     here = _parts(path)
     there = _parts(name.path.replace("\\", "/"))
-    shared = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(reversed(here), reversed(there), strict=False))
-    )
+    shared = _shared(here, there)
     module = name.module.split(".")
     in_package = len(module) > 1
     of_module = len(module) if here[-len(module) :] == module and name.module != "__main__" else 0

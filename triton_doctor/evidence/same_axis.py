@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from triton_doctor.evidence.verdicts import of_dry_runs, of_values
+from triton_doctor.evidence.verdicts import UNREAD, VARYING, of_dry_runs, of_values
 from triton_doctor.finding import Evidence, Finding, Severity, Verdict
 from triton_doctor.static.variability.queries.description import describe_value, facts
 from triton_doctor.static.variability.queries.parameters import Parameters
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.queries.parameters import Parameter
 
-CONSTEXPR, UNREAD = "TRD201", "TRD202"
-OF_VALUES = frozenset({CONSTEXPR, UNREAD})
+OF_VALUES = frozenset({VARYING, UNREAD})
 
 
 class SeenAxis(NamedTuple):
@@ -138,7 +137,7 @@ def _shown_by_siblings(
         yield Finding(
             path=source.path,
             span=source.span,
-            code=UNREAD if parameter.use == "unread" else CONSTEXPR,
+            code=UNREAD if parameter.use == "unread" else VARYING,
             severity=Severity.WARNING,
             message=f"`{parameter.param.name}` recompiles `{kernel.name}` for each value of {describe_value(source)}",
             facts=facts(parameter, source),

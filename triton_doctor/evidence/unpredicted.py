@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.kernel_matching import is_program
-from triton_doctor.evidence.verdicts import MANY, confirmed
+from triton_doctor.evidence.verdicts import MANY, RETUNED, UNREAD, VARYING, confirmed
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
-from triton_doctor.runtime import cause_table
-from triton_doctor.runtime.cause_table import CAUSES
+from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, TUNED_AGAIN
 from triton_doctor.runtime.event import CompileEvent
 from triton_doctor.runtime.remedies import find_change, join_names
 from triton_doctor.static.variability.queries.description import facts
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
 
-OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
-CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
+OF_A_CONSTEXPR = frozenset({VARYING, UNREAD, "TRD206"})
 LONGEST = 80
 NAMES_SHOWN = 4
 
@@ -51,7 +49,7 @@ def unpredicted(
         if place is not None:
             reported[finding.code, place.path, place.line].add(finding.facts.parameter)
             if finding.facts.autotune_keys:
-                reported[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
+                reported[RETUNED, place.path, place.line].add(finding.facts.parameter)
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:
@@ -61,7 +59,7 @@ def unpredicted(
 
 def _codes() -> frozenset[str]:
     causes = (code for cause in CAUSES for code in rules_behind(cause))
-    return frozenset({*causes, *CAUSES, *OF_A_CONSTEXPR, TUNING_KEY})
+    return frozenset({*causes, *CAUSES, *OF_A_CONSTEXPR, RETUNED})
 
 
 def _of_kernel(
@@ -83,7 +81,7 @@ def _of_kernel(
         ):
             yield _constexpr(parameter, seen, values)
     key = kernel.autotune.key if kernel.autotune is not None else ()
-    if not reported[TUNING_KEY]:
+    if not reported[RETUNED]:
         most = max(key, key=lambda name: len(seen.key_values(name)), default=None)
         many = most is not None and len(seen.key_values(most)) >= MANY
         if most is not None and many and not _is_per_model(seen, "autotune key", most):
@@ -106,10 +104,10 @@ def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scal
     return Finding(
         path=source.path if source is not None and at_launch else kernel.path,
         span=source.span if source is not None and at_launch else parameter.param.span,
-        code=UNREAD if parameter.use == "unread" else CONSTEXPR,
+        code=UNREAD if parameter.use == "unread" else VARYING,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=find_change(cause_table.CONSTEXPR, [name], {}),
+        advice=find_change(CONSTEXPR, [name], {}),
         facts=facts(parameter, source),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -133,10 +131,10 @@ def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Sc
     return Finding(
         path=kernel.path,
         span=param.span if param is not None else kernel.span,
-        code=TUNING_KEY,
+        code=RETUNED,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=find_change(cause_table.TUNED_AGAIN, [name], {}),
+        advice=find_change(TUNED_AGAIN, [name], {}),
         facts=_facts(kernel, param),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )

@@ -11,35 +11,21 @@ from triton_doctor.errors import reason_of
 from triton_doctor.runtime.dry.gpu import read_gpu
 from triton_doctor.runtime.event import WarningEvent
 from triton_doctor.runtime.lines import write_line
-from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent, ProgramEvent
+from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
 from triton_doctor.runtime.watch import make_header
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-FILE = "program.jsonl"
+    from triton_doctor.runtime.event import Header
+    from triton_doctor.runtime.program_event import ProgramEvent
 
 
-def write_program(
-    folder: Path,
-    run: str,
-    *,
-    command: tuple[str, ...],
-    target: str | None,
-    is_dry: bool,
-    warm_at_ns: int | None,
-    started_at_ns: int,
-    wall_ns: int,
-    status: int,
-    pid: int,
-    gpus: tuple[tuple[str, int, int, float], ...],
-    unseen: Sequence[str],
-    files: Sequence[str],
-) -> str | None:
-    """Write a recording of the program itself into `folder`; return the reason of a failure, or None."""
+def make_program_header(*, command: tuple[str, ...], target: str | None, is_dry: bool, started_at_ns: int) -> Header:
+    """Return the header for the recording of `run` itself, which started `command`."""
     gpu = read_gpu(target) if is_dry else None
-    header = replace(
+    return replace(
         make_header(),
         command=command,
         target=target if gpu is None else gpu.target,
@@ -49,20 +35,28 @@ def write_program(
         pid=os.getpid(),
         started_at_ns=started_at_ns,
     )
-    lines = [write_line(header)]
-    if warm_at_ns is not None:
-        lines.append(write_line(MarkEvent(name=WARMED_UP, at_ns=warm_at_ns)))
-    lines.append(
-        write_line(
-            ProgramEvent(wall_us=wall_ns // 1000, status=status, at_ns=started_at_ns + wall_ns, pid=pid, gpus=gpus)
-        )
-    )
-    at_ns = started_at_ns + wall_ns
-    lines += [write_line(WarningEvent(kind="unseen", message=message, at_ns=at_ns)) for message in unseen]
-    lines += [write_line(WarningEvent(kind="files", message=message, at_ns=at_ns)) for message in files]
-    path = folder / f"{run}.{FILE}"
+
+
+def write_program(
+    path: Path,
+    header: Header,
+    program: ProgramEvent,
+    *,
+    warm_at_ns: int | None,
+    unseen: Sequence[str],
+    files: Sequence[str],
+) -> str | None:
+    """Write the recording of `run` itself to `path`; return the reason of a failure, or None.
+    `unseen` describes what was not recorded, `files` what a dry run did to files.
+    """
+    marks = [] if warm_at_ns is None else [MarkEvent(name=WARMED_UP, at_ns=warm_at_ns)]
+    warnings = [
+        WarningEvent(kind=kind, message=message, at_ns=program.at_ns)
+        for kind, messages in (("unseen", unseen), ("files", files))
+        for message in messages
+    ]
     try:
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text("".join(f"{write_line(line)}\n" for line in (header, *marks, program, *warnings)), "utf-8")
     except OSError as error:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -21,14 +21,14 @@ from triton_doctor.runtime.dry.sweep.learning import (
     find_formulas,
     judge_growth,
 )
-from triton_doctor.runtime.dry.sweep.observation import CONSTEXPR, INTEGER, ProbedPart
 from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Growth
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.observation import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation, ProbedPart
     from triton_doctor.runtime.dry.sweep.size_formulas import Value
     from triton_doctor.runtime.event import KernelName
 

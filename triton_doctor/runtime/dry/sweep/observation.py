@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, OPTION, TUNING_KEY, TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64")
 LONGEST_ERROR = 160
-
-CONSTEXPR, TUNING_KEY, INTEGER, TYPE, OPTION = "constexpr", "autotune key", "integer", "type", "option"
 
 
 @dataclass(frozen=True, slots=True, order=True)

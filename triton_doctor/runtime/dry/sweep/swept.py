@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.observation import TUNING_KEY
 from triton_doctor.runtime.dry.sweep.size_formulas import Growth
+from triton_doctor.runtime.sweep_event import TUNING_KEY
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
