@@ -18,8 +18,8 @@ from triton_doctor.explore.child.vary import find_moved, is_watched
 from triton_doctor.explore.model import InnerCall, Move, Place
 from triton_doctor.runtime.dry.sweep.attribution import Attribution, Explanation, LearnedFormulas, in_order
 from triton_doctor.runtime.dry.sweep.dimensions import Dimension
-from triton_doctor.runtime.dry.sweep.observation import CONSTEXPR, INTEGER, TUNING_KEY
 from triton_doctor.runtime.dry.sweep.size_formulas import Growth, size
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

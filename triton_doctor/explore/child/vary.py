@@ -19,16 +19,9 @@ from triton.runtime.autotuner import Autotuner, Config
 
 from triton_doctor.explore.child.calling import execute
 from triton_doctor.explore.child.inner_calls import ARGUMENT
-from triton_doctor.runtime.dry.sweep.observation import (
-    CONSTEXPR,
-    INTEGER,
-    OPTION,
-    TUNING_KEY,
-    Observation,
-    ProbedPart,
-    ProbedVariant,
-)
+from triton_doctor.runtime.dry.sweep.observation import Observation, ProbedPart, ProbedVariant
 from triton_doctor.runtime.event import KernelName
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, OPTION, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

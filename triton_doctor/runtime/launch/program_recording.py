@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from triton_doctor.runtime.event import Header
+    from triton_doctor.runtime.event import Event, Header
     from triton_doctor.runtime.program_event import ProgramEvent
 
 
@@ -55,8 +55,9 @@ def write_program(
         for kind, messages in (("unseen", unseen), ("files", files))
         for message in messages
     ]
+    lines: list[Header | Event] = [header, *marks, program, *warnings]
     try:
-        path.write_text("".join(f"{write_line(line)}\n" for line in (header, *marks, program, *warnings)), "utf-8")
+        path.write_text("".join(f"{write_line(line)}\n" for line in lines), encoding="utf-8")
     except OSError as error:
         with contextlib.suppress(OSError):
             path.unlink()
