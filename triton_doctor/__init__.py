@@ -10,6 +10,7 @@ from triton_doctor.version import __version__
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from triton_doctor.runtime.compile_target import compile_only
     from triton_doctor.runtime.dry import dry_run
     from triton_doctor.runtime.dry.sweep import sweep
     from triton_doctor.runtime.dry.sweep.swept import Sweep
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
         UnexpectedCompileError,
     )
     from triton_doctor.runtime.guards.watched import watch
-    from triton_doctor.runtime.live.steps import request, step
+    from triton_doctor.runtime.live.program_steps import request, step
     from triton_doctor.runtime.prewarm.memory import prewarm, prewarm_cache
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.runtime.target import compile_only
     from triton_doctor.runtime.watch import record
 
 __all__ = [
@@ -61,15 +61,15 @@ _HOMES = {
     "Sweep": "triton_doctor.runtime.dry.sweep.swept",
     "UncheckedError": "triton_doctor.runtime.guards.unexpected",
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
-    "compile_only": "triton_doctor.runtime.target",
+    "compile_only": "triton_doctor.runtime.compile_target",
     "dry_run": "triton_doctor.runtime.dry",
     "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "limit_compiling_steps": "triton_doctor.runtime.guards.step_limit",
     "prewarm": "triton_doctor.runtime.prewarm.memory",
     "prewarm_cache": "triton_doctor.runtime.prewarm.memory",
     "record": "triton_doctor.runtime.watch",
-    "request": "triton_doctor.runtime.live.steps",
-    "step": "triton_doctor.runtime.live.steps",
+    "request": "triton_doctor.runtime.live.program_steps",
+    "step": "triton_doctor.runtime.live.program_steps",
     "sweep": "triton_doctor.runtime.dry.sweep",
     "warmed_up": "triton_doctor.runtime.guards.guard",
     "watch": "triton_doctor.runtime.guards.watched",

@@ -47,7 +47,7 @@ def start(arguments: list[str]) -> int:
 
         try:
             from triton_doctor.run_command import run_command, say
-            from triton_doctor.runtime.launch.options import HelpAsked
+            from triton_doctor.runtime.launch.run_options import HelpAsked
             from triton_doctor.runtime.launch.supervise import leave_as
 
             hear_interrupts(signal.default_int_handler)

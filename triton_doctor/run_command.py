@@ -15,12 +15,12 @@ from triton_doctor.errors import DoctorError, reason_of, working_folder
 from triton_doctor.regular_files import file_holds
 from triton_doctor.runtime.launch.command import resolve
 from triton_doctor.runtime.launch.environment import watched
-from triton_doctor.runtime.launch.folder import RecordingFolder
 from triton_doctor.runtime.launch.following import is_python
-from triton_doctor.runtime.launch.notes import NotesFolder, process_of
-from triton_doctor.runtime.launch.options import read_options
+from triton_doctor.runtime.launch.process_notes import NotesFolder, process_of
 from triton_doctor.runtime.launch.processes import ProcessTree
 from triton_doctor.runtime.launch.readiness import CALL, LINE
+from triton_doctor.runtime.launch.recording_folder import RecordingFolder
+from triton_doctor.runtime.launch.run_options import read_options
 from triton_doctor.runtime.launch.supervise import supervise
 from triton_doctor.runtime.launch.unseen import gather_unseen
 from triton_doctor.terminal import escape_line, use_color
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.runtime.account import Account
-    from triton_doctor.runtime.launch.board import Board
     from triton_doctor.runtime.launch.gauge import Gauge
-    from triton_doctor.runtime.launch.options import RunOptions
+    from triton_doctor.runtime.launch.run_display import Board
+    from triton_doctor.runtime.launch.run_options import RunOptions
     from triton_doctor.runtime.recording import Recording
 
 FOUND, UNCHECKED, TESTS_FAILED = 1, 2, 1
@@ -60,7 +60,7 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
 
         read_gpu(options.target)
     elif options.target is not None:
-        from triton_doctor.runtime.target import parse_target
+        from triton_doctor.runtime.compile_target import parse_target
 
         parse_target(options.target)
     budgets, keep = read_project()
@@ -76,8 +76,7 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
     watch = Watch(options, command, folder, notes, budgets, overlay=overlay, report=report)
     environment = watched(
         os.environ,
-        folder.path,
-        run=folder.run,
+        folder,
         notes=notes.path,
         target=options.target,
         parent=os.getpid(),
@@ -176,7 +175,7 @@ class Watch:
         options = self._options
         if options.warm_when is None and options.warmup_seconds is None:
             return None
-        from triton_doctor.runtime.launch.bounds import find_first_launch, find_mark
+        from triton_doctor.runtime.launch.exceeded_limits import find_first_launch, find_mark
         from triton_doctor.runtime.recording_files import read_recordings
 
         if self._warm_at_ns is None:
@@ -264,7 +263,7 @@ class Watch:
 
     def _open_board(self) -> Board:
         if self._board is None:
-            from triton_doctor.runtime.launch.board import Board
+            from triton_doctor.runtime.launch.run_display import Board
 
             self._board = Board(self._folder, print_line=say if self._options.live else None)
         return self._board
@@ -277,30 +276,33 @@ class Watch:
     def _write_program(self, status: int, pid: int, wall_ns: int, unseen: Sequence[str]) -> str | None:
         from pathlib import Path
 
-        from triton_doctor.runtime.launch.program import write_program
+        from triton_doctor.runtime.launch.program_recording import make_program_header, write_program
+        from triton_doctor.runtime.program_event import ProgramEvent
 
-        return write_program(
-            Path(self._folder.path),
-            self._folder.run,
+        header = make_program_header(
             command=self._command,
             target=self._options.target,
             is_dry=self._options.dry is not None,
-            warm_at_ns=self._warm_at_ns,
             started_at_ns=self._started_at_ns,
-            wall_ns=wall_ns,
+        )
+        program = ProgramEvent(
+            wall_us=wall_ns // 1000,
             status=status,
+            at_ns=self._started_at_ns + wall_ns,
             pid=pid,
             gpus=() if self._gauge is None else self._gauge.summary(),
-            unseen=unseen,
-            files=self._describe_files(),
+        )
+        path = Path(self._folder.path, f"{self._folder.run}.program.jsonl")
+        return write_program(
+            path, header, program, warm_at_ns=self._warm_at_ns, unseen=unseen, files=self._describe_files()
         )
 
     def _describe_files(self) -> list[str]:
         """What a dry run did to files, or would have done."""
         if self._overlay is None:
             return []
-        from triton_doctor.runtime.dry.overlay import describe_files
-        from triton_doctor.runtime.live.folder import live_folder
+        from triton_doctor.runtime.dry.file_overlay import describe_files
+        from triton_doctor.runtime.live.live_folder import live_folder
 
         return list(describe_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
 
@@ -312,7 +314,7 @@ class Watch:
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
-        from triton_doctor.runtime.launch.bounds import find_unchecked
+        from triton_doctor.runtime.launch.exceeded_limits import find_unchecked
         from triton_doctor.runtime.recording_files import read_recordings
 
         reading = read_recordings(self._folder.recordings())
@@ -337,7 +339,7 @@ class Watch:
         return bool(excess), [*errors, *find_unchecked(processes)]
 
     def _excess(self, processes: Sequence[Recording]) -> list[str]:
-        from triton_doctor.runtime.launch.bounds import describe_excess
+        from triton_doctor.runtime.launch.exceeded_limits import describe_excess
 
         options = self._options
         excess = describe_excess(
@@ -372,8 +374,8 @@ def prepare() -> None:
     """Import what the report needs while the program runs, rather than after it."""
     import triton_doctor.report.recording.choice
     import triton_doctor.report.recording.text
-    import triton_doctor.runtime.launch.bounds
-    import triton_doctor.runtime.launch.program
+    import triton_doctor.runtime.launch.exceeded_limits
+    import triton_doctor.runtime.launch.program_recording
     import triton_doctor.runtime.recording_files  # noqa: F401
 
 

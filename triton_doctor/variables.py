@@ -19,7 +19,7 @@ TABLE = Path(__file__).with_name("variables.tsv")
 INTERPRET = "TRITON_INTERPRET"
 # Of the variables that backends outside of Triton's own tree read: intel/intel-xpu-backend-for-triton#6790.
 _OTHER_BACKENDS = ("TRITON_INTEL_",)
-# What triton-doctor itself reads (runtime/live/services.py).
+# What triton-doctor itself reads (runtime/live/environment_services.py).
 OURS = "TRITON_DOCTOR"
 PTXAS, PTXAS_OF_NEWER_GPUS = "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"
 CACHE_FOLDERS = ("TRITON_CACHE_DIR", "TRITON_HOME")

@@ -255,7 +255,7 @@ def time_when_asked(kernels: Kernels, way: str) -> None:
     if way == "watch":
         triton_doctor.watch(max_compiles=1000)(kernels.source.add)
     if way == "services":
-        from triton_doctor.runtime.live.services import begin_services
+        from triton_doctor.runtime.live.environment_services import begin_services
 
         begin_services("metrics,guard", lambda name, act: None)
     with triton_doctor.record() if way == "record" else contextlib.nullcontext():

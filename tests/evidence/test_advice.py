@@ -10,21 +10,21 @@ from triton_doctor.finding import Verdict
 from triton_doctor.report.recording.wording import describe_faults
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.account import account
-from triton_doctor.runtime.causes import FIRST, PRECEDENCE, explain
+from triton_doctor.runtime.cause_table import CAUSES, FIRST
+from triton_doctor.runtime.causes import explain
 from triton_doctor.runtime.recording import Recording
-from triton_doctor.runtime.remedies import REMEDIES, find_change, way_out
+from triton_doctor.runtime.remedies import find_change, way_out
 
 # None or not is a choice, another device compiles its own, and the first compile is no recompile.
 NOTHING_TO_CHANGE = {"TRD706", "TRD709", FIRST}
 
 
 def test_each_cause_has_a_remedy():
-    assert REMEDIES.keys() == set(PRECEDENCE)
-    assert {cause for cause, remedy in REMEDIES.items() if remedy.change is None} == NOTHING_TO_CHANGE
+    assert {code for code, cause in CAUSES.items() if cause.change is None} == NOTHING_TO_CHANGE
 
 
 def test_rules_that_are_named_have_pages():
-    assert {code for cause in REMEDIES for code in rules_behind(cause)} <= page_paths().keys()
+    assert {code for cause in CAUSES for code in rules_behind(cause)} <= page_paths().keys()
     assert rules_behind("TRD702")[:2] == ("TRD201", "TRD202")
     assert rules_behind("TRD709") == ()
 

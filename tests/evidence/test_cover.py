@@ -10,7 +10,7 @@ from tests.evidence.recorded import process
 from triton_doctor.cli.cover import find_cover
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName
-from triton_doctor.runtime.prewarm.variants import gather_variants
+from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 from triton_doctor.runtime.recording import Recording
 
 KERNELS = """\

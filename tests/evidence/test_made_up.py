@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_doctor.evidence.trials.made_up import made_up
+from triton_doctor.evidence.verification.launch_arguments import made_up
 from triton_doctor.settings import Settings
 from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 import triton_doctor
+from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.causes import ValuesSeen, explain, explain_all
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, FailureEvent, KernelName
 from triton_doctor.runtime.recording import Recording
-from triton_doctor.runtime.wording import describe_recompile
 
 KERNEL = KernelName(name="scale", module="m", path="m.py", line=3)
 SIGNATURE = {"x_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}

@@ -9,8 +9,8 @@ from tests.runtime.tritons import NEWEST, REPOSITORY, Runner, triton_folder
 from triton_doctor import Recording
 from triton_doctor.evidence import advise
 from triton_doctor.runtime.account import account
-from triton_doctor.runtime.prewarm.variants import gather_variants
-from triton_doctor.runtime.wording import tell
+from triton_doctor.runtime.cause_wording import describe_recompile
+from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 
 PAGE = REPOSITORY / "rules" / "TRD718-generated-for-each-shape.md"
 PROGRAM = REPOSITORY / "fixtures" / "recordings" / "helion_double.jsonl"
@@ -33,7 +33,10 @@ def test_cause_is_the_shapes_and_its_remedy_is_static_shapes(replayed):
     (advice,) = advise(account([replayed]))
 
     assert [cause.code for cause in replayed.causes] == ["TRD701", "TRD718", "TRD718"]
-    assert tell(replayed.causes[-1]) == "Helion generated it for shapes (102,), was (101,): static_shapes is on"
+    assert (
+        describe_recompile(replayed.causes[-1])
+        == "Helion generated it for shapes (102,), was (101,): static_shapes is on"
+    )
     assert (advice.codes, advice.saved) == (("TRD718",), 2)
     assert "static_shapes=False" in advice.remedy
 

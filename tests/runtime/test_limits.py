@@ -2,8 +2,8 @@
 
 import pytest
 
+from triton_doctor.runtime.compile_limits import Limit, find_excess, limits_of
 from triton_doctor.runtime.event import COMPILED, LOADED, CompileEvent, CompileKey, KernelName
-from triton_doctor.runtime.limits import Limit, find_excess, limits_of
 
 
 def compiles(name, count, *, tier=COMPILED, path="m.py", rank=None):

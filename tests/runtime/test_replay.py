@@ -4,7 +4,7 @@ import pytest
 
 from tests.runtime.tritons import REPOSITORY
 from triton_doctor import Recording
-from triton_doctor.runtime.wording import describe_recompile
+from triton_doctor.runtime.cause_wording import describe_recompile
 
 RECORDINGS = REPOSITORY / "fixtures" / "recordings"
 ROWS_PER_PROGRAM = {1, 2, 3, 4, 7, 12, 16, 24}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.runtime.tritons import PROGRAMS, VERSIONS
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.target import parse_target
+from triton_doctor.runtime.compile_target import parse_target
 
 
 @pytest.mark.parametrize(

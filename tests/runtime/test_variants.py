@@ -7,7 +7,7 @@ import pytest
 from tests.evidence.recorded import compile_event
 from tests.runtime.test_causes import event
 from triton_doctor.runtime.event import CompileKey
-from triton_doctor.runtime.variants import KeyPart, find_savings, read_variants
+from triton_doctor.runtime.savings import KeyPart, find_savings, read_variants
 
 
 def variant(bools=False, m=7, **constants):

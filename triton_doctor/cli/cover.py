@@ -22,7 +22,7 @@ from triton_doctor.static.sources.workspace import find_workspace
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
 
 LAUNCHES = re.compile(rb"@(?:triton\.)?jit\b|triton\.language|triton_kernels")

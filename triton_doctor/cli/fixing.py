@@ -121,7 +121,7 @@ def _withdrawn(
     workspace: Workspace, fixed: Fixed, choice: FixChoice, *, recordings: Sequence[Recording]
 ) -> frozenset[tuple[str, ...]]:
     """Try what was fixed, report each kernel, and return the names of the fixes that are not verified."""
-    from triton_doctor.evidence.trials.verify import TrialOutcome, verify
+    from triton_doctor.evidence.verification.verify import TrialOutcome, verify
     from triton_doctor.static.fix.rounds import name_of
     from triton_doctor.static.project.analysis.parts import whole_project
     from triton_doctor.static.project.database.database import Database

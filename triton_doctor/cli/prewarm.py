@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
-    from triton_doctor.runtime.prewarm.plan import PrewarmPlan
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
+    from triton_doctor.runtime.prewarm.prewarm_plan import PrewarmPlan
     from triton_doctor.runtime.recording import Recording
 
 FOUND, STOPPED = 1, 2
@@ -79,7 +79,7 @@ def prewarm(
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.prewarm import count_missed, cover_object, render_check, render_prewarmed
     from triton_doctor.runtime.engine_logs import is_log
-    from triton_doctor.runtime.prewarm.plan import make_plan
+    from triton_doctor.runtime.prewarm.prewarm_plan import make_plan
     from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
     from triton_doctor.runtime.prewarm.worker import open_pool
 
@@ -171,7 +171,7 @@ def require_triton(targets: list[str] | tuple[str, ...]) -> None:
     from importlib.util import find_spec
 
     from triton_doctor.errors import DoctorError
-    from triton_doctor.runtime.target import parse_target
+    from triton_doctor.runtime.compile_target import parse_target
 
     if find_spec("triton") is None:
         raise DoctorError("triton is not installed here", hint="install triton-doctor where torch and triton are")

@@ -137,7 +137,7 @@ def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is
 
     from triton_doctor.cli.cover import find_cover
     from triton_doctor.report.prewarm import cover_object, render_cover
-    from triton_doctor.runtime.prewarm.variants import gather_variants
+    from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 
     found = find_cover(processes, gather_variants(processes).variants, sources, cwd=Path.cwd())
     text = json.dumps(cover_object(found), indent=2, default=str) + "\n" if is_json else render_cover(found)

@@ -171,7 +171,7 @@ def sweep_function(
     from triton_doctor.errors import DoctorError
     from triton_doctor.runtime.dry.sweep import run_sweep
     from triton_doctor.runtime.dry.sweep.dimensions import parse_vary, read_dimensions
-    from triton_doctor.runtime.dry.sweep.functions import load_function
+    from triton_doctor.runtime.dry.sweep.load_function import load_function
     from triton_doctor.runtime.dry.sweep.summary import write_recording
 
     dimensions = read_dimensions(parse_vary(vary), fixed)

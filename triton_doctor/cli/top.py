@@ -55,7 +55,7 @@ def top(
 
     named = of or []
     if watch:
-        from triton_doctor.runtime.live.watching import begin_watching
+        from triton_doctor.runtime.live.attach import begin_watching
 
         begin_watching(require_process(named))
     states = read_states(named)

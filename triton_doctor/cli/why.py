@@ -32,7 +32,7 @@ def why(
     from triton_doctor.machine.packs.differences import judge_folder, judge_pack
     from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.report.cache import render_judgement, render_judgement_json
-    from triton_doctor.runtime.target import parse_target
+    from triton_doctor.runtime.compile_target import parse_target
 
     here = require_key_parts(os.environ)
     if target is not None:

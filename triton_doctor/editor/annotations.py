@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from triton_doctor.editor.explained import ArgumentInFile, ExplainedFile, KernelInFile
     from triton_doctor.editor.positions import Positions
     from triton_doctor.editor.recorded import RecordedRuns
-    from triton_doctor.evidence.seen import RecordedKernel
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.finding import HintNote, Step
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.variability.queries.description import ExplainedParameter

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from triton_doctor.editor.explained import ExplainedFile
     from triton_doctor.editor.positions import Positions
     from triton_doctor.editor.recorded import RecordedRuns
-    from triton_doctor.evidence.seen import RecordedKernel
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.static.python.module import Kernel
 
 _WATCHED = (

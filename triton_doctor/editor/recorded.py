@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.evidence.seen import RecordedKernel, is_dry, read_seen
-from triton_doctor.evidence.whose import owners_of
+from triton_doctor.evidence.kernel_matching import owners_of
+from triton_doctor.evidence.recorded_kernels import RecordedKernel, is_dry, read_seen
 from triton_doctor.report.concise import plural
 from triton_doctor.report.recording.wording import seconds
 from triton_doctor.runtime.recording_files import read_recordings
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.evidence.seen import Price, Process
+    from triton_doctor.evidence.recorded_kernels import Price, Process
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.runtime.keys import KeyChange
+    from triton_doctor.runtime.key_changes import KeyChange
     from triton_doctor.settings import Settings
     from triton_doctor.static.python.module import Kernel
 

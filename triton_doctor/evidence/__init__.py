@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
+from triton_doctor.runtime.cause_table import AT_ONCE, CAUSES, CONSTEXPR, FIRST, INTEGER, MADE_AGAIN
 from triton_doctor.runtime.event import LONG_US
-from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, REMEDIES, find_change, is_stride, refer_to
-from triton_doctor.runtime.variants import find_savings
+from triton_doctor.runtime.remedies import find_change, is_stride, refer_to
+from triton_doctor.runtime.savings import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
 if TYPE_CHECKING:
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.account import Account
     from triton_doctor.runtime.event import CompileEvent, KernelName
     from triton_doctor.runtime.kernel_account import KernelAccount
-    from triton_doctor.runtime.variants import KeyPart, Saving
+    from triton_doctor.runtime.savings import KeyPart, Saving
 
-FIRST = "TRD701"
 # First compiles that cost less than this together are not worth a word.
 FIRST_WORTH_US = 1_000_000
 # Nor is a change of the program that saves less than this, or, where nothing ran on a GPU, fewer variants.
 LEAST_WORTH_US, LEAST_VARIANTS = 100_000, 2
 # Causes that need no difference of keys.
-OF_ONE_KEY = frozenset({"TRD712", "TRD715"})
+OF_ONE_KEY = frozenset({MADE_AGAIN, AT_ONCE})
 # Reading source takes a tenth of a second a file; advice beyond the first kernels is not printed.
 SOURCES_READ = 10
 # Who moved Triton's folder, to the variable that names where.
@@ -60,8 +60,7 @@ def rules_behind(code: str) -> tuple[str, ...]:
 
     Only rules that have a page count.
     """
-    remedy = REMEDIES.get(code)
-    return _known(remedy.rules if remedy else ())
+    return _known(CAUSES[code].rules if code in CAUSES else ())
 
 
 def interpreter_rules() -> tuple[str, ...]:
@@ -140,7 +139,7 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
         yield _advise_unrolled(kernel, kernel.longest, source)
     parts = {part.code for part in kernel.variants.parts}
     for code, count, waited_us in kernel.again:
-        change = REMEDIES[code].change
+        change = CAUSES[code].change
         if code in OF_ONE_KEY - parts and change is not None:
             yield Advice(
                 saved_us=waited_us,
@@ -159,7 +158,7 @@ def may_leave_out(part: KeyPart, configured: Collection[str], uses: Mapping[str,
     It cannot where configs set the part, where compiling needs it, or where it is the class of a stride that the kernel
     reads: the class lets the kernel load in vectors. `uses` are `compile_time`, `read` or `unread`, by parameter.
     """
-    if part.name in configured or REMEDIES[part.code].change is None:
+    if part.name in configured or CAUSES[part.code].change is None:
         return False
     if part.code == INTEGER:
         return not is_stride(part.name) or uses.get(part.name) == "unread"

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import RecordedKernel
-from triton_doctor.evidence.verdicts import JUDGES, MANY, by_rounds, by_values
+from triton_doctor.evidence.recorded_kernels import RecordedKernel
+from triton_doctor.evidence.verdicts import JUDGES, MANY, RETUNED, UNREAD, VARYING, by_rounds, by_values
 from triton_doctor.finding import Evidence, Finding, Severity, Verdict
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, TUNING_KEY
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters, in_autotune_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
     from triton_doctor.runtime.sweep_event import SweepEvent
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.variability.queries.parameters import Parameter
 
-CONSTEXPR, TUNING_KEY, INTEGER = "constexpr", "autotune key", "integer"
-_RULES = {CONSTEXPR: ("TRD201", "TRD202"), TUNING_KEY: ("TRD301", "TRD301")}
+_RULES = {CONSTEXPR: (VARYING, UNREAD), TUNING_KEY: (RETUNED, RETUNED)}
 
 
 def ran_alone(seen: Mapping[KernelKey, RecordedKernel]) -> dict[KernelKey, RecordedKernel]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from triton_doctor.evidence.kernel_matching import fit_of, is_program
 from triton_doctor.evidence.verdicts import counted, duration
-from triton_doctor.evidence.whose import fit_of, is_program
 from triton_doctor.finding import Evidence, Verdict
 from triton_doctor.runtime.account import account
 

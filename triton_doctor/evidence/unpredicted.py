@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import rules_behind
-from triton_doctor.evidence.verdicts import MANY, confirmed
-from triton_doctor.evidence.whose import is_program
+from triton_doctor.evidence.kernel_matching import is_program
+from triton_doctor.evidence.verdicts import MANY, RETUNED, UNREAD, VARYING, confirmed
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, TUNED_AGAIN
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import REMEDIES, find_change, join_names
+from triton_doctor.runtime.remedies import find_change, join_names
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters
 from triton_doctor.static.variability.values.lattice import Variability
@@ -20,18 +20,14 @@ from triton_doctor.static.variability.values.lattice import Variability
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import Price, RecordedKernel
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
+    from triton_doctor.evidence.recorded_kernels import Price, RecordedKernel
     from triton_doctor.runtime.event import Scalar
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel, Param
     from triton_doctor.static.variability.queries.parameters import Parameter, ParameterSource
 
-OF_A_CONSTEXPR = frozenset({"TRD201", "TRD202", "TRD206"})
-CONSTEXPR, UNREAD, TUNING_KEY = "TRD201", "TRD202", "TRD301"
-# Found by values, or never: the first compile, another device, a mode that somebody chose, threads that met, and a
-# generated kernel, which no source shows.
-ELSEWHERE = frozenset({FIRST, "TRD702", "TRD709", "TRD710", "TRD714", "TRD715", "TRD718"})
+OF_A_CONSTEXPR = frozenset({VARYING, UNREAD, "TRD206"})
 LONGEST = 80
 NAMES_SHOWN = 4
 
@@ -53,7 +49,7 @@ def unpredicted(
         if place is not None:
             reported[finding.code, place.path, place.line].add(finding.facts.parameter)
             if finding.facts.autotune_keys:
-                reported[TUNING_KEY, place.path, place.line].add(finding.facts.parameter)
+                reported[RETUNED, place.path, place.line].add(finding.facts.parameter)
     every = Parameters(project)
     for kernel in project.kernels():
         if kernel.key in seen:
@@ -62,8 +58,8 @@ def unpredicted(
 
 
 def _codes() -> frozenset[str]:
-    causes = (code for cause in REMEDIES for code in rules_behind(cause))
-    return frozenset({*causes, *REMEDIES, *OF_A_CONSTEXPR, TUNING_KEY})
+    causes = (code for cause in CAUSES for code in rules_behind(cause))
+    return frozenset({*causes, *CAUSES, *OF_A_CONSTEXPR, RETUNED})
 
 
 def _of_kernel(
@@ -85,7 +81,7 @@ def _of_kernel(
         ):
             yield _constexpr(parameter, seen, values)
     key = kernel.autotune.key if kernel.autotune is not None else ()
-    if not reported[TUNING_KEY]:
+    if not reported[RETUNED]:
         most = max(key, key=lambda name: len(seen.key_values(name)), default=None)
         many = most is not None and len(seen.key_values(most)) >= MANY
         if most is not None and many and not _is_per_model(seen, "autotune key", most):
@@ -108,10 +104,10 @@ def _constexpr(parameter: Parameter, seen: RecordedKernel, values: Sequence[Scal
     return Finding(
         path=source.path if source is not None and at_launch else kernel.path,
         span=source.span if source is not None and at_launch else parameter.param.span,
-        code=UNREAD if parameter.use == "unread" else CONSTEXPR,
+        code=UNREAD if parameter.use == "unread" else VARYING,
         severity=Severity.INFO if powers else Severity.ERROR,
         message=f"`{name}` recompiled `{kernel.name}` in a run: {shown(values)}",
-        advice=find_change("TRD702", [name], {}),
+        advice=find_change(CONSTEXPR, [name], {}),
         facts=facts(parameter, source),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -135,10 +131,10 @@ def _tuning(kernel: Kernel, name: str, seen: RecordedKernel, values: Sequence[Sc
     return Finding(
         path=kernel.path,
         span=param.span if param is not None else kernel.span,
-        code=TUNING_KEY,
+        code=RETUNED,
         severity=Severity.ERROR,
         message=f"`{kernel.name}` was tuned again in a run for each value of `{name}`: {shown(values)}",
-        advice=find_change("TRD714", [name], {}),
+        advice=find_change(TUNED_AGAIN, [name], {}),
         facts=_facts(kernel, param),
         evidence=_added(seen, f"{len(values):,} values seen", price, values=len(values)),
     )
@@ -154,7 +150,7 @@ def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str
         counts = Counter[str]()
         for cause in process.causes:
             # A round of tuning tries its configs whatever the program does.
-            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and cause.code not in ELSEWHERE:
+            if isinstance(cause.event, CompileEvent) and not cause.event.tuning and CAUSES[cause.code].phrase:
                 counts[cause.code] += 1
                 events[cause.code].append(cause.event)
                 names[cause.code] |= {change.name: None for change in cause.changes if change.code == cause.code}
@@ -174,25 +170,11 @@ def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str
             span=first.span if first is not None else kernel.span,
             code=code,
             severity=Severity.WARNING,
-            message=f"{what} {WORDS[cause_code]} in a run, and compiled or loaded each time",
+            message=f"{what} {CAUSES[cause_code].phrase} in a run, and compiled or loaded each time",
             advice=find_change(cause_code, kept, {}),
             facts=_facts(kernel, first if len(kept) == 1 else None),
             evidence=_added(seen, f"{price.times:,} changes seen", price),
         )
-
-
-WORDS = {
-    "TRD703": "changed between 1, multiples of 16 and others",
-    "TRD704": "changed its type",
-    "TRD705": "was aligned to 16 bytes or not",
-    "TRD706": "was passed or left out",
-    "TRD707": "was launched with other options",
-    "TRD708": "was launched with its options in other spellings",
-    "TRD711": "changed with what it captures",
-    "TRD712": "was created again",
-    "TRD713": "was given equal values of several types",
-}
-assert WORDS.keys() == REMEDIES.keys() - ELSEWHERE
 
 
 def _added(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:

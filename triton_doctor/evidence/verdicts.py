@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.evidence.seen import Price
+from triton_doctor.evidence.recorded_kernels import Price
 from triton_doctor.finding import Evidence, Severity, Verdict
 from triton_doctor.runtime.remedies import join_names
+from triton_doctor.runtime.sweep_event import CONSTEXPR, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from triton_doctor.evidence.seen import RecordedKernel
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import Scalar
-    from triton_doctor.runtime.variants import Saving
+    from triton_doctor.runtime.savings import Saving
 
+# The rules of findings that runs add: a constexpr that changes, one that is never read, a part of an autotune key.
+VARYING, UNREAD, RETUNED = "TRD201", "TRD202", "TRD301"
 # As many values, or waits, are no handful: a prediction that there would be many is confirmed.
 MANY = 5
 # With fewer values, a prediction is cleared where each had so many launches while something else varied: a program
@@ -43,7 +46,7 @@ def of_sweeps(finding: Finding, evidence: Evidence, seen: RecordedKernel) -> Evi
     judged = JUDGES[finding.code]
     if judged not in (by_values, by_rounds) or (judged is by_values and finding.facts.autotune_keys):
         return evidence
-    swept = seen.swept("constexpr" if judged is by_values else "autotune key", name)
+    swept = seen.swept(CONSTEXPR if judged is by_values else TUNING_KEY, name)
     if swept is None:
         return evidence
     if swept.per_model:
@@ -200,15 +203,15 @@ def by_shadow(finding: Finding, seen: RecordedKernel) -> Evidence:
 
 
 JUDGES: Mapping[str, Callable[[Finding, RecordedKernel], Evidence]] = {
-    "TRD201": by_values,
-    "TRD202": by_values,
+    VARYING: by_values,
+    UNREAD: by_values,
     "TRD205": by_objects,
     "TRD206": by_values,
     "TRD208": by_code("TRD703", "no argument changed its class"),
     "TRD209": by_code("TRD705", "the alignment stayed"),
     "TRD210": by_code("TRD711", "nothing that it captures changed"),
     "TRD211": by_shadow,
-    "TRD301": by_rounds,
+    RETUNED: by_rounds,
 }
 
 

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import may_leave_out
 from triton_doctor.evidence.explored import explored_alone, judge_explored, ran_alone, unpredicted_of_sweeps
+from triton_doctor.evidence.kernel_matching import match
 from triton_doctor.evidence.modes import judge_mode, read_modes
-from triton_doctor.evidence.seen import has_guessed, is_dry, read_seen
-from triton_doctor.evidence.siblings import move_siblings
+from triton_doctor.evidence.recorded_kernels import has_guessed, is_dry, read_seen
+from triton_doctor.evidence.same_axis import move_siblings
 from triton_doctor.evidence.unpredicted import unpredicted
 from triton_doctor.evidence.verdicts import judge, of_dry_runs, settle
-from triton_doctor.evidence.whose import match
-from triton_doctor.runtime.remedies import CONSTEXPR
+from triton_doctor.runtime.cause_table import CONSTEXPR
 from triton_doctor.static.variability.queries.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.evidence.seen import RecordedKernel
-    from triton_doctor.evidence.whose import KernelKey
+    from triton_doctor.evidence.kernel_matching import KernelKey
+    from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.runtime.variants import Saving
+    from triton_doctor.runtime.savings import Saving
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from triton_doctor.runtime.live.activity import COMPILING
+from triton_doctor.runtime.live.state_wording import describe_state, describe_tool, elapsed_s
 from triton_doctor.runtime.live.states import GONE, STOPPED, UNHEARD, WAITING
-from triton_doctor.runtime.live.wording import describe_state, describe_tool, elapsed_s
 from triton_doctor.terminal import escape_line
 
 if TYPE_CHECKING:

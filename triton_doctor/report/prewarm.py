@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED
 from triton_doctor.report.concise import plural
+from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, SOURCE
 from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
-from triton_doctor.runtime.prewarm.variants import RECORDED, SOURCE
 from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from triton_doctor.evidence.cover import Cover, Gap, KernelSpace
-    from triton_doctor.runtime.prewarm.plan import Prewarmed
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
+    from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed
     from triton_doctor.runtime.prewarm.tasks import Outcome
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
 
 VARIANT_REASONS_SHOWN = 20
 

@@ -180,9 +180,8 @@ def _graphs(processes: Sequence[Recording]) -> Iterable[GraphAccount]:
 
 
 def _interpreted(processes: Sequence[Recording]) -> Iterable[InterpretedKernel]:
-    events = [event for process in processes for event in process.events]
     seen: defaultdict[KernelName, list[InterpretedEvent]] = defaultdict(list)
-    for event in events:
+    for event in (event for process in processes for event in process.events):
         if isinstance(event, WarningEvent) and event.kind == "interpreted" and event.kernel is not None:
             seen[event.kernel] += []
         elif isinstance(event, InterpretedEvent):

@@ -6,35 +6,13 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.cause_table import AT_ONCE, FIRST, MADE_AGAIN, RANKS, TUNED_AGAIN
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, Event, FailureEvent, KernelName, Scalar
-from triton_doctor.runtime.keys import KeyChange, compare, compare_tuning
+from triton_doctor.runtime.key_changes import KeyChange, compare, compare_tuning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-FIRST = "TRD701"
-MADE_ANEW = "TRD712"
-TUNED_AGAIN = "TRD714"
-AT_ONCE = "TRD715"
-# Told first: what makes the others beside the point, then what can give wrong results, then what is most often meant.
-PRECEDENCE = (
-    "TRD711",
-    "TRD718",
-    "TRD715",
-    "TRD712",
-    "TRD709",
-    "TRD713",
-    "TRD710",
-    "TRD702",
-    "TRD704",
-    "TRD706",
-    "TRD703",
-    "TRD705",
-    "TRD707",
-    "TRD708",
-    "TRD714",
-    "TRD701",
-)
 # A difference of one part ends the search, so this bounds only kernels that never come that near to an earlier key:
 # 10,000 keys of which each differs in two parts are told in 3 s.
 LOOK_BACK = 64
@@ -137,7 +115,7 @@ class History:
         elif not changes and isinstance(nearest, CompileEvent) and at_once(event, nearest):
             code = AT_ONCE
         else:
-            code = min((change.code for change in changes), key=PRECEDENCE.index, default=MADE_ANEW)
+            code = min((change.code for change in changes), key=RANKS.__getitem__, default=MADE_AGAIN)
         seen = tuple(self._seen(event, changes))
         return Recompile(event=event, nearest=nearest, changes=changes, code=code, seen=seen)
 

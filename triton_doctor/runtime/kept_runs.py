@@ -13,7 +13,7 @@ import os
 import shutil
 import time
 
-from triton_doctor.runtime.launch.notes import is_closed, process_of
+from triton_doctor.runtime.launch.process_notes import is_closed, process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False

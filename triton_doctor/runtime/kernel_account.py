@@ -7,7 +7,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, LOOK_BACK
+from triton_doctor.runtime.cause_table import FIRST
+from triton_doctor.runtime.cause_wording import launch_wrote
+from triton_doctor.runtime.causes import LOOK_BACK
 from triton_doctor.runtime.event import (
     COMPILED,
     LONG_US,
@@ -17,18 +19,17 @@ from triton_doctor.runtime.event import (
     ModuleEvent,
     UnloadEvent,
 )
+from triton_doctor.runtime.savings import read_rounds, read_variants
 from triton_doctor.runtime.timeline import Part, share_time
-from triton_doctor.runtime.variants import read_rounds, read_variants
-from triton_doctor.runtime.wording import launch_wrote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import KernelName, LaunchSite, Scalar
-    from triton_doctor.runtime.keys import KeyChange
+    from triton_doctor.runtime.key_changes import KeyChange
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.runtime.variants import Variants
+    from triton_doctor.runtime.savings import Variants
 
     Shares = Mapping[tuple[int, Part], float]
     TimedEvent = CompileEvent | AutotuneEvent

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from html import escape
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.event import COMPILED
 
 if TYPE_CHECKING:

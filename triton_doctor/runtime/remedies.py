@@ -1,68 +1,15 @@
-"""What to do about each cause of a compile: the one table that reports, guards and tests advise by."""
+"""What to do about a cause of compiles, in words, by the parameters and their uses: for reports, guards and tests."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, INTEGER, SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.runtime.causes import Recompile
-
-CONSTEXPR, INTEGER, SHAPES = "TRD702", "TRD703", "TRD718"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """`change` removes the cause, `warm_up` what it costs later; None where there is no such way.
-
-    `change` may name `{names}`, the parameters. `rules` find the cause in source or settings.
-    """
-
-    change: str | None
-    warm_up: str | None = None
-    rules: tuple[str, ...] = ()
-
-
-REMEDIES = {
-    "TRD701": Remedy(change=None, warm_up="launch it once before this, in the warm-up"),
-    CONSTEXPR: Remedy(
-        change="pass {names} without tl.constexpr, unless the kernel needs the value while it compiles",
-        rules=("TRD201", "TRD202", "TRD206"),
-    ),
-    INTEGER: Remedy(
-        change="put {names} into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16",
-        warm_up="warm up each class: 1, divisible by 16, any other",
-        rules=("TRD208",),
-    ),
-    "TRD704": Remedy(change="give {names} one type before the launch", warm_up="warm up each type"),
-    "TRD705": Remedy(
-        change="let {names} begin at multiples of 16 bytes, or pass the offset apart",
-        warm_up="warm up both",
-        rules=("TRD209",),
-    ),
-    "TRD706": Remedy(change=None, warm_up="warm up both"),
-    "TRD707": Remedy(change="launch with the same {names}", warm_up="warm up each"),
-    "TRD708": Remedy(change="spell the options of this kernel alike at each launch"),
-    "TRD709": Remedy(change=None, warm_up="warm up on each device"),
-    "TRD710": Remedy(change="decide on {names} before the first launch", rules=("TRD105",)),
-    "TRD711": Remedy(change="do not change what the kernel captures while the program runs", rules=("TRD210",)),
-    SHAPES: Remedy(
-        change="decorate it with `@helion.kernel(static_shapes=False)`: then one kernel serves most shapes",
-        warm_up="warm up each shape",
-    ),
-    "TRD712": Remedy(change="make the kernel once: at module level, or behind a cache", rules=("TRD205",)),
-    "TRD713": Remedy(change="give {names} one type: equal values of two types can share one kernel"),
-    "TRD714": Remedy(
-        change="leave {names} out of the autotune key, or key on what takes few values",
-        rules=("TRD301", "TRD302"),
-    ),
-    "TRD715": Remedy(
-        change="launch each variant once before the threads start, or hold a lock around its first launch",
-        warm_up="warm it up in one thread",
-    ),
-}
 
 
 def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
@@ -75,7 +22,7 @@ def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
         value is None or type(value) is bool for change in changes for value in (change.before, change.after)
     ):
         return "warm up both"  # a choice, such as whether there is a mask
-    warm_up = REMEDIES[recompile.code].warm_up
+    warm_up = CAUSES[recompile.code].warm_up
     if uses is None and recompile.code in (CONSTEXPR, INTEGER):
         return warm_up or "warm up each value that is to come"
     change = find_change(recompile.code, [change.name for change in changes], uses or {})
@@ -86,7 +33,7 @@ def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str
     """Return the change of the program that removes the cause `code` of the parameters `names`, or None.
     `uses` is as for `way_out`, and may be incomplete.
     """
-    change = REMEDIES[code].change
+    change = CAUSES[code].change
     if code == CONSTEXPR and names and uses.keys() >= set(names):
         return vary_less(names, uses)
     if code == SHAPES and "shapes" not in names:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CONSTEXPR, TUNING_KEY, INTEGER, TYPE, OPTION = "constexpr", "autotune key", "integer", "type", "option"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepEvent:
     """A part of a kernel's key had several values over the points of a sweep. `function` and `module` are the kernel's.
 
-    `part` is what `Part` of the sweep calls it: constexpr, autotune key. It `follows` these dimensions, by `formula`
+    `part` is CONSTEXPR, TUNING_KEY, INTEGER, TYPE or OPTION. It `follows` these dimensions, by `formula`
     where one is certain, else empty; `growth` is bounded, log2, unbounded or unknown. What is `per_model` follows only
     dimensions that a model fixes.
 

@@ -46,7 +46,7 @@ def record(
     is missing or `path` cannot be written.
     """
     from triton_doctor.runtime import hooks
-    from triton_doctor.runtime.target import activate
+    from triton_doctor.runtime.compile_target import activate
 
     hooks.require_triton()
     undo = None if target is None else activate(target)
@@ -252,8 +252,8 @@ def make_folder(path: Path) -> None:
 
 def make_header(started_ns: int | None = None) -> Header:
     """Return the header for this process; `started_ns` is its start by `time.perf_counter_ns`, None is now."""
-    from triton_doctor.runtime.hooks.surroundings import rank
-    from triton_doctor.runtime.target import active_target
+    from triton_doctor.runtime.compile_target import active_target
+    from triton_doctor.runtime.hooks.process_state import rank
 
     target = active_target()
     pretended = _pretended()
@@ -275,7 +275,7 @@ def make_header(started_ns: int | None = None) -> Header:
 
 def _pretended() -> tuple[tuple[str, str], ...]:
     """Return what a dry run simulates in this process; empty outside a dry run."""
-    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    session = sys.modules.get("triton_doctor.runtime.dry.dry_process")
     gpu = None if session is None else session.active_gpu()
     return () if gpu is None else gpu.describe()
 

@@ -6,18 +6,19 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.causes import FIRST, explain_all
+from triton_doctor.runtime.cause_table import CONSTEXPR, FIRST, INTEGER
+from triton_doctor.runtime.cause_wording import describe_recompile
+from triton_doctor.runtime.causes import explain_all
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import CONSTEXPR, INTEGER, way_out
-from triton_doctor.runtime.wording import describe_recompile
+from triton_doctor.runtime.remedies import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from triton_doctor.runtime.causes import Recompile
+    from triton_doctor.runtime.compile_limits import Excess
     from triton_doctor.runtime.event import Event, LaunchSite
-    from triton_doctor.runtime.limits import Excess
     from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.variants import Variant
 

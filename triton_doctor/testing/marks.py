@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.compile_limits import Excess, Limit, find_excess
 from triton_doctor.runtime.event import COMPILED, LOADED, CompileEvent
-from triton_doctor.runtime.limits import Excess, Limit, find_excess
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.arrival import when_triton_arrives
+from triton_doctor.runtime.import_wait import when_triton_arrives
 from triton_doctor.testing.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from triton_doctor.runtime.compile_limits import Limit
     from triton_doctor.runtime.event import Event
-    from triton_doctor.runtime.limits import Limit
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.ledger import Phase
@@ -62,7 +62,7 @@ class PytestSession:
 
             read_gpu(options.target)
         elif options.target is not None:
-            from triton_doctor.runtime.target import parse_target
+            from triton_doctor.runtime.compile_target import parse_target
 
             parse_target(options.target)
         if options.baseline is not None and not options.update_baseline:
@@ -102,7 +102,7 @@ class PytestSession:
     def _record_dry(self) -> None:
         """Go dry now: what is imported from here on may ask for a GPU. Raises DoctorError where that does not work."""
         from triton_doctor.runtime.dry import dry_run
-        from triton_doctor.runtime.dry.overlay import divert_writes
+        from triton_doctor.runtime.dry.file_overlay import divert_writes
 
         options = self.options
         unknown: Any = options.dry_unknown
@@ -133,7 +133,7 @@ class PytestSession:
         """
         if not (marks or self.ledger.events or self.trouble):
             return None
-        from triton_doctor.runtime.limits import Limit, limits_of
+        from triton_doctor.runtime.compile_limits import Limit, limits_of
         from triton_doctor.testing.failure import tell_excess, tell_unknown
         from triton_doctor.testing.marks import excess_of_test, limits_of_marks
         from triton_doctor.testing.variants import variants_in

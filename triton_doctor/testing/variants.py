@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.keys import MODES
+from triton_doctor.runtime.key_changes import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

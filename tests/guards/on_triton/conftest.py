@@ -7,7 +7,7 @@ import pytest
 collect_ignore_glob = ["test_*.py"]
 if os.environ.get("TRITON_DOCTOR_TESTS_ON_TRITON"):
     collect_ignore_glob = []
-    from triton_doctor.runtime.target import activate
+    from triton_doctor.runtime.compile_target import activate
 
     # Before kernels are made: an Autotuner of triton 3.2 asks for the driver at once.
     activate("cuda:90")

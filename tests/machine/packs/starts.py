@@ -14,7 +14,7 @@ from triton.runtime.jit import MockTensor
 
 import triton_doctor
 from tests.machine.packs import kernels
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 activate("cuda:90")
 try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from triton.runtime.jit import MockTensor
 
 import triton_doctor
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 activate("cuda:90")
 

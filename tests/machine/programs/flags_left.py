@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 from triton.runtime.jit import MockTensor
 
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 activate("cuda:90")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 activate("cuda:90")
 sys.path.insert(0, str(Path(__file__).parents[3] / "fixtures" / "seeds"))

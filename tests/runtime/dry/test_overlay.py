@@ -16,7 +16,7 @@ import pytest
 
 import triton_doctor
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.dry.overlay import divert_writes, locate
+from triton_doctor.runtime.dry.file_overlay import divert_writes, locate
 
 GOOD = "weeks of training"
 

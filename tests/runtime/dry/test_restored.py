@@ -10,9 +10,9 @@ from triton_doctor.runtime.dry.patches import ABSENT
 
 def test_every_attribute_that_a_dry_run_sets_is_restored(kernels):
     with triton_doctor.dry_run():
-        from triton_doctor.runtime.dry import session
+        from triton_doctor.runtime.dry import dry_process
 
-        places = list(session._process.patches.places)
+        places = list(dry_process._process.patches.places)
         replaced = [vars(owner).get(name, ABSENT) for owner, name, _ in places]
     found = [vars(owner).get(name, ABSENT) for owner, name, _ in places]
 

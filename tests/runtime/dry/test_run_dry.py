@@ -7,7 +7,7 @@ import pytest
 from tests.tritons import skip_without
 from triton_doctor import Recording
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.launch.options import read_options
+from triton_doctor.runtime.launch.run_options import read_options
 
 PROGRAM = """
 import subprocess, sys

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from triton_doctor.runtime.launch.notes import PREFIX, YOUNGEST_ABANDONED_S, NotesFolder, remove_abandoned
+from triton_doctor.runtime.launch.process_notes import PREFIX, YOUNGEST_ABANDONED_S, NotesFolder, remove_abandoned
 
 LONG_AGO = (YOUNGEST_ABANDONED_S, YOUNGEST_ABANDONED_S)
 

@@ -6,7 +6,7 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.launch.command import resolve
-from triton_doctor.runtime.launch.options import HelpAsked, read_options
+from triton_doctor.runtime.launch.run_options import HelpAsked, read_options
 
 
 @pytest.mark.parametrize(

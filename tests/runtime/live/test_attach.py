@@ -9,8 +9,8 @@ import pytest
 
 from tests.runtime.tritons import REPOSITORY
 from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.live.attach import write_script
 from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_place, read_activity, read_stacks
-from triton_doctor.runtime.live.watching import write_script
 
 KERNELS = REPOSITORY / "tests" / "runtime" / "launch"
 AT_MOST_S = 60

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from tests.runtime.live.test_attach import require_sight
-from triton_doctor.runtime.live.folder import namespace
+from triton_doctor.runtime.live.live_folder import namespace
 from triton_doctor.runtime.live.samples import find_waits
 from triton_doctor.runtime.live.stacks import StackFrame, ThreadStack, find_wait, read_stacks
+from triton_doctor.runtime.live.state_wording import describe_state
 from triton_doctor.runtime.live.states import ProcessState
-from triton_doctor.runtime.live.wording import describe_state
 
 AT_MOST_S = 60
 LIMIT = "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.runtime.tritons import REPOSITORY
 from triton_doctor import Recording
-from triton_doctor.runtime.live.steps import LINES, Steps
+from triton_doctor.runtime.live.program_steps import LINES, Steps
 
 KERNELS = REPOSITORY / "tests" / "runtime" / "launch"
 

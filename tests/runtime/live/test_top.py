@@ -18,7 +18,8 @@ from tests.runtime.tritons import REPOSITORY
 from tests.tritons import skip_without
 from triton_doctor.runtime.live.activity import Activity
 from triton_doctor.runtime.live.file import SIZE
-from triton_doctor.runtime.live.folder import live_folder
+from triton_doctor.runtime.live.live_folder import live_folder
+from triton_doctor.runtime.live.state_wording import describe_long, describe_state
 from triton_doctor.runtime.live.states import (
     ProcessState,
     gather_states,
@@ -28,7 +29,6 @@ from triton_doctor.runtime.live.states import (
     sort_states,
     write_node,
 )
-from triton_doctor.runtime.live.wording import describe_long, describe_state
 
 KERNELS = REPOSITORY / "tests" / "runtime" / "launch"
 PROGRAM = f"import sys\nsys.path.append({str(KERNELS)!r})\nfrom kernels import launch\n"
@@ -267,7 +267,7 @@ def test_process_whose_live_file_cannot_be_written_runs_as_ever(runner, tmp_path
     blocked.write_text("")
     program = tmp_path / "program.py"
     program.write_text(
-        f"import os\nfrom triton_doctor.runtime.live import folder\n"
+        f"import os\nfrom triton_doctor.runtime.live import live_folder as folder\n"
         f"folder.IN_MEMORY = os.environ['TMPDIR'] = {str(blocked)!r}\n"
         f"{PROGRAM}launch(10)\nprint('done')\n"
     )

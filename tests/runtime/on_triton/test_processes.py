@@ -15,7 +15,7 @@ def run_program(body):
     begin = (
         "import os, signal, triton_doctor\n"
         "from kernels import copy, launch\n"
-        "from triton_doctor.runtime.target import activate\n"
+        "from triton_doctor.runtime.compile_target import activate\n"
         "activate('cuda:90')\n"
         # A pointer of Triton's own: the import of torch would take most of the time of a process.
         "from triton.runtime.jit import MockTensor\n"

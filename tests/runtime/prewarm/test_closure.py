@@ -6,7 +6,7 @@ import pytest
 
 from triton_doctor.runtime.event import CompileKey, KernelName
 from triton_doctor.runtime.prewarm.closure import close_variants
-from triton_doctor.runtime.prewarm.variants import KernelVariant, retarget
+from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant, retarget
 
 KERNEL = KernelName(name="rope", module="layers", path="layers.py", line=3)
 

@@ -8,8 +8,8 @@ import runpy
 import sys
 
 import triton_doctor
+from triton_doctor.runtime.compile_target import activate
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.target import activate
 
 activate(sys.argv[1])
 from triton.runtime.driver import driver  # noqa: E402

@@ -8,7 +8,7 @@ import runpy
 import sys
 
 import triton_doctor
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 activate(sys.argv[1])
 

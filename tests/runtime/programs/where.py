@@ -3,7 +3,7 @@
 import sys
 
 import triton_doctor
-from triton_doctor.runtime.target import activate
+from triton_doctor.runtime.compile_target import activate
 
 OUT, TARGET = sys.argv[1:3]
 REST = sys.argv[3:]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.event import KernelName
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
 
 NOT_LAUNCHED, NOT_TUNED, NOT_PROVED = "not launched", "not tuned, or not kept", "not proved"

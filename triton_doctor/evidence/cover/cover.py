@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover, Gap, KernelSpace, ParameterSpace
 from triton_doctor.evidence.cover.formulas import read_spaces
 from triton_doctor.evidence.cover.keys import find_missing
-from triton_doctor.evidence.whose import is_program, owners_of
+from triton_doctor.evidence.kernel_matching import is_program, owners_of
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.static.project.analysis.unresolved import explain_unresolved
 from triton_doctor.static.project.calls.entry_reach import find_reached
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from triton_doctor.runtime.event import AutotuneEvent, KernelName
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import Function

@@ -21,9 +21,9 @@ from triton_doctor.evidence.cover.values import (
     list_forms,
 )
 from triton_doctor.runtime.event import Scalar
-from triton_doctor.runtime.keys import INTEGERS
+from triton_doctor.runtime.key_changes import INTEGERS
 from triton_doctor.runtime.prewarm.closure import ALIGNED, with_attribute, with_class
-from triton_doctor.runtime.prewarm.variants import SOURCE, identify
+from triton_doctor.runtime.prewarm.kernel_variants import SOURCE, identify
 from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.cover.formulas import LaunchSpace
     from triton_doctor.runtime.event import CompileKey
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.static.python.ir import Expr
 
 # A constexpr with more values is for no warm-up, and a kernel with more variants has another problem.

@@ -14,8 +14,8 @@ import torch
 from triton_doctor.explore.child.building import BuiltCall, Origins
 from triton_doctor.explore.child.guesses import guess_attribute
 from triton_doctor.explore.child.state import CONSTRUCTOR, State
-from triton_doctor.runtime.dry.session import record_from_start
-from triton_doctor.runtime.dry.sweep.probe import Observation, differentiate, read_variants
+from triton_doctor.runtime.dry.dry_process import record_from_start
+from triton_doctor.runtime.dry.sweep.observation import Observation, differentiate, read_variants
 from triton_doctor.runtime.dry.sweep.wrappers import Wrappers
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 

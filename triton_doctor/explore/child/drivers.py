@@ -13,7 +13,7 @@ from triton_doctor.explore.child.building import LENGTH, locate_class
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOAT
 from triton_doctor.explore.child.target import class_parameters
 from triton_doctor.runtime.dry.sweep import sweep
-from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, TUNING_KEY
+from triton_doctor.runtime.sweep_event import CONSTEXPR, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

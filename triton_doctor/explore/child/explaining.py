@@ -18,8 +18,8 @@ from triton_doctor.explore.child.vary import find_moved, is_watched
 from triton_doctor.explore.model import InnerCall, Move, Place
 from triton_doctor.runtime.dry.sweep.attribution import Attribution, Explanation, LearnedFormulas, in_order
 from triton_doctor.runtime.dry.sweep.dimensions import Dimension
-from triton_doctor.runtime.dry.sweep.formulas import Growth, size
-from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, TUNING_KEY
+from triton_doctor.runtime.dry.sweep.size_formulas import Growth, size
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from triton_doctor.explore.child.splitting import SymbolAxes
     from triton_doctor.explore.child.vary import Alone, Owner, SizeTrials, Values
     from triton_doctor.runtime.dry.sweep.dimensions import Point
-    from triton_doctor.runtime.dry.sweep.formulas import Formula
-    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation
+    from triton_doctor.runtime.dry.sweep.size_formulas import Formula
 
 # Axes over which formulas are looked for, calls that change several, those that change all, and those that decide.
 MOST_AXES, MIXED, ALL_MIXED, DECIDING = 4, 6, 3, 6

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.runtime.dry.sweep.probe import ProbedPart, ProbedVariant
+from triton_doctor.runtime.dry.sweep.observation import ProbedPart, ProbedVariant
 from triton_doctor.runtime.event import KernelName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 ARGUMENT = "argument"
 # A loop that calls a function more often shows the same again.

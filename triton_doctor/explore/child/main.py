@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
     from triton_doctor.explore.model import EntryPlan, Status
-    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation
 
 # Other arguments that are tried to let an axis have sizes that it cannot have yet, and repairs of one that fails.
 MOST_OTHERS, MOST_REPAIRS = 12, 4

@@ -19,16 +19,9 @@ from triton.runtime.autotuner import Autotuner, Config
 
 from triton_doctor.explore.child.calling import execute
 from triton_doctor.explore.child.inner_calls import ARGUMENT
-from triton_doctor.runtime.dry.sweep.probe import (
-    CONSTEXPR,
-    INTEGER,
-    OPTION,
-    TUNING_KEY,
-    Observation,
-    ProbedPart,
-    ProbedVariant,
-)
+from triton_doctor.runtime.dry.sweep.observation import Observation, ProbedPart, ProbedVariant
 from triton_doctor.runtime.event import KernelName
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER, OPTION, TUNING_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
     from triton_doctor.runtime.dry.sweep.dimensions import Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 Owner = tuple[KernelName, ProbedPart]
 Values = dict[Owner, frozenset["tuple[type, Value]"]]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.runtime.account import account
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.event import HIDING, CompileEvent
-from triton_doctor.runtime.keys import INTEGERS
+from triton_doctor.runtime.key_changes import INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.report.recording.wording import seconds
-from triton_doctor.runtime.wording import describe_recompile
+from triton_doctor.runtime.cause_wording import describe_recompile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,6 +16,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.rulebook import rule_name
+from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.event import (
     COMPILED,
     AutotuneEvent,
@@ -27,7 +28,6 @@ from triton_doctor.runtime.event import (
     WarningEvent,
 )
 from triton_doctor.runtime.program_event import GraphEvent, MarkEvent, StepEvent
-from triton_doctor.runtime.wording import describe_recompile
 from triton_doctor.terminal import escape_line
 from triton_doctor.version import __version__
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import interpreter_rules, misspelt_variables
 from triton_doctor.rulebook import rule_name
-from triton_doctor.runtime.causes import FIRST, LOOK_BACK
+from triton_doctor.runtime.cause_table import FIRST
+from triton_doctor.runtime.causes import LOOK_BACK
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.runtime.remedies import join_names
 

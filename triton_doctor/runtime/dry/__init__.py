@@ -2,17 +2,18 @@
 
 Comes in: any program that uses torch and Triton. Goes out: the events of a recording, as on a GPU, without times.
 
-- Tensors are fakes of torch's (FakeTensorMode): shape, dtype, strides and device, no data (`mode`). Small integer
-  tensors keep their values (`values`), so that lengths and offsets give the real `.item()`; another value that the
-  program asks for is guessed, and reported with its line (`questions`, `guesses`). A loop that would never end with
-  the same guess each time gets another (`loops`).
-- torch.cuda answers for a GPU that is not there (`gpu`, `cuda`, `streams`). A CPU build of torch gets a device guard
-  for CUDA (`guard`), and the autograd engine, which asks for CUDA streams, is told that fakes are on `meta` (`engine`).
-- Operators whose kernels for CUDA are written in Python run those kernels, since they launch (`operators`).
-- Files that were there before are left as they are: what the program writes to them goes to a temporary folder, and
-  its later reads come from there (`overlay`; what compiled code opens in `copies` and `weights`).
+- Tensors are torch's fakes (FakeTensorMode): shape, dtype, strides and device, no data (`mode`, `fake_tensors`). Small
+  integer tensors keep their values (`known_values`), so that lengths and offsets give the real `.item()`; any other
+  value that the program reads is guessed, and reported with its line (`questions`, `data_guesses`). A loop that would
+  never end with the same guess each time gets another (`loops`).
+- torch.cuda describes a GPU that does not exist (`gpu`, `cuda`, `cuda_streams`). A CPU build of torch gets a device
+  guard for CUDA (`device_guard`), and the autograd engine, which requests CUDA streams, sees fakes on `meta`
+  (`autograd_engine`).
+- Operators whose kernels for CUDA are written in Python run those kernels, since they launch (`python_kernels`).
+- Existing files are not modified: what the program writes to them goes to a temporary folder, from which it reads later
+  (`file_overlay`; for compiled code `copies` and `weights`).
 - Triton binds, specializes, tunes and caches as always; only its `compile` is replaced (`triton_stub`). So a variant is
-  an entry of Triton's own cache, and all hooks of Triton's see what they see on a GPU.
+  an entry of Triton's own cache, and all of Triton's hooks see what they see on a GPU.
 
 A *case* is what runs between two calls of `begin_case`, a test for example: variants that it makes after a guess of its
 own are marked. Everything that a dry run replaces is put back at its end (`patches`).
@@ -51,7 +52,7 @@ def dry_run(
     "allow". Contexts nest: an inner one records all kernels that it needs. Raises DoctorError where dry runs do not
     work.
     """
-    from triton_doctor.runtime.dry.session import run_dry
+    from triton_doctor.runtime.dry.dry_process import run_dry
 
     with run_dry(target=target, unknown=unknown, world_size=world_size, rank=rank, path=path, writes=writes) as run:
         yield run
@@ -61,7 +62,7 @@ def first_guess() -> str | None:
     """Return the first guess since the current case began, with its place; None without one or outside a dry run."""
     import sys
 
-    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    session = sys.modules.get("triton_doctor.runtime.dry.dry_process")
     guess: str | None = None if session is None else session.first_guess()
     return guess
 
@@ -70,6 +71,6 @@ def begin_case() -> None:
     """Start a new case: no guess counts against what runs from now on. Does nothing outside a dry run."""
     import sys
 
-    session = sys.modules.get("triton_doctor.runtime.dry.session")
+    session = sys.modules.get("triton_doctor.runtime.dry.dry_process")
     if session is not None:
         session.begin_case()

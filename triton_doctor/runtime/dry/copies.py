@@ -14,8 +14,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
-from triton_doctor.runtime.dry.overlay import locate
-from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
+from triton_doctor.runtime.dry.file_overlay import locate
+from triton_doctor.runtime.dry.known_values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

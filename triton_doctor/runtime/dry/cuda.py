@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses import fake_tensor
 
-from triton_doctor.runtime.dry.streams import DryContext, DryEvent, DryGenerator, DryGraph, DryStream, GeneratorType
+from triton_doctor.runtime.dry.cuda_streams import (
+    DryContext,
+    DryEvent,
+    DryGenerator,
+    DryGraph,
+    DryStream,
+    GeneratorType,
+)
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.gpu import AbsentGpu

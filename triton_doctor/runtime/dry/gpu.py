@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.target import (
+from triton_doctor.runtime.compile_target import (
     MULTIPROCESSORS,
     SHARED_MEMORY,
     SHARED_MEMORY_AMD,

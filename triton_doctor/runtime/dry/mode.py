@@ -16,15 +16,14 @@ from torch._subclasses.fake_tensor import (
 )
 from torch.utils import _pytree as pytree
 
-from triton_doctor.runtime.dry.guesses import (
+from triton_doctor.runtime.dry.data_guesses import (
     DATA_DEPENDENT,
     SCALARS,
     describe_question,
     guess_result,
     remember_origin,
 )
-from triton_doctor.runtime.dry.operators import PythonKernels
-from triton_doctor.runtime.dry.values import (
+from triton_doctor.runtime.dry.known_values import (
     forget_value,
     is_whole,
     is_worth_keeping,
@@ -33,6 +32,7 @@ from triton_doctor.runtime.dry.values import (
     replace_value,
     value_of,
 )
+from triton_doctor.runtime.dry.python_kernels import PythonKernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -114,7 +114,7 @@ def _try_afresh() -> str:
 def main() -> None:
     """Run the test inside the new interpreter. Raises where dry runs do not work."""
     from triton_doctor.runtime.dry.gpu import read_gpu
-    from triton_doctor.runtime.dry.pretense import pretend
+    from triton_doctor.runtime.dry.simulation import pretend
 
     with pretend(read_gpu(None), "guess"):
         if not _differentiates():

@@ -26,14 +26,14 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
 from triton_doctor.runtime import hooks
-from triton_doctor.runtime.dry.guesses import BY_A_KERNEL
+from triton_doctor.runtime.compile_target import LAUNCH_HEAD, Launcher
+from triton_doctor.runtime.dry.data_guesses import BY_A_KERNEL
+from triton_doctor.runtime.dry.known_values import forget_value
 from triton_doctor.runtime.dry.mode import CUDA
 from triton_doctor.runtime.dry.stores import find_written
-from triton_doctor.runtime.dry.values import forget_value
 from triton_doctor.runtime.event import WarningEvent
 from triton_doctor.runtime.hooks.describe import kernel_name
 from triton_doctor.runtime.hooks.frames import NOT_THE_USERS
-from triton_doctor.runtime.target import LAUNCH_HEAD, Launcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

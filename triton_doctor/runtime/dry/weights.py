@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
-from triton_doctor.runtime.dry.overlay import locate
+from triton_doctor.runtime.dry.file_overlay import locate
+from triton_doctor.runtime.dry.known_values import is_worth_keeping, keep_value, real_tensors, value_of
 from triton_doctor.runtime.dry.patches import replace_everywhere
-from triton_doctor.runtime.dry.values import is_worth_keeping, keep_value, real_tensors, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.cause_table import TUNED_AGAIN
+from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.event import AutotuneEvent
 from triton_doctor.runtime.remedies import way_out
-from triton_doctor.runtime.wording import describe_recompile
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
@@ -109,7 +110,7 @@ def describe_cause(recompile: Recompile) -> str:
     if isinstance(event, AutotuneEvent):
         # The rounds of before the guard are in an Autotuner, which no event leads to.
         key = ", ".join(f"`{name}` is {value!r}" for name, value in event.key)
-        return f"TRD714: the first round seen here, for a key not tuned before: {key}"
+        return f"{TUNED_AGAIN}: the first round seen here, for a key not tuned before: {key}"
     return f"{recompile.code}: {describe_recompile(recompile)}"
 
 

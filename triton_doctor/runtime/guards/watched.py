@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.causes import FIRST
+from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
 from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of

@@ -17,10 +17,10 @@ from triton_doctor.runtime.hooks.interpreting import watch_interpreter
 from triton_doctor.runtime.hooks.launching import LaunchCounter
 from triton_doctor.runtime.hooks.loading import watch_loading
 from triton_doctor.runtime.hooks.observer import Observer
+from triton_doctor.runtime.hooks.process_state import CacheFolder
 from triton_doctor.runtime.hooks.remembered import read_memory
 from triton_doctor.runtime.hooks.slots import are_ours
 from triton_doctor.runtime.hooks.stepping import watch_steps
-from triton_doctor.runtime.hooks.surroundings import CacheFolder
 from triton_doctor.runtime.hooks.tuning import watch_tuning
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, Event, KernelName
     from triton_doctor.runtime.hooks.slots import Patch
     from triton_doctor.runtime.live.activity import Activities
-    from triton_doctor.runtime.live.steps import Steps
+    from triton_doctor.runtime.live.program_steps import Steps
 
     Sink = Callable[[Event], None]
 

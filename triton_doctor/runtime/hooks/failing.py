@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import FailureEvent
 from triton_doctor.runtime.hooks.frames import read_stack
+from triton_doctor.runtime.hooks.process_state import describe_error, rank
 from triton_doctor.runtime.hooks.slots import Slot
-from triton_doctor.runtime.hooks.surroundings import describe_error, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.runtime.event import ModuleEvent, UnloadEvent
 from triton_doctor.runtime.hooks.failing import report_failure
 from triton_doctor.runtime.hooks.frames import launch_site
+from triton_doctor.runtime.hooks.process_state import is_capturing, rank
 from triton_doctor.runtime.hooks.slots import Slot
-from triton_doctor.runtime.hooks.surroundings import is_capturing, rank
 from triton_doctor.runtime.live.activity import BUILDING, LOADING
 
 if TYPE_CHECKING:

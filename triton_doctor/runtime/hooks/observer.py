@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import COMPILED, LOADED, AutotuneEvent, CompileEvent, CompileKey, WarningEvent
@@ -28,9 +29,9 @@ from triton_doctor.runtime.hooks.describe import (
 )
 from triton_doctor.runtime.hooks.failing import refused_launch
 from triton_doctor.runtime.hooks.frames import LaunchOnStack, launch_site, read_stack, source_on_stack
-from triton_doctor.runtime.hooks.surroundings import CACHE_FOLDER, CacheFolder, is_capturing, is_dry, rank
+from triton_doctor.runtime.hooks.process_state import CACHE_FOLDER, CacheFolder, is_capturing, is_dry, rank
 from triton_doctor.runtime.live.activity import Activities
-from triton_doctor.runtime.live.steps import Steps
+from triton_doctor.runtime.live.program_steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,25 @@ class RefusedError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
         self.error = error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRound:
+    """An autotuning of the JITFunction `fn` that ended, in Triton's own values.
+
+    `names` are those of the first parts of `key`; the rest are tensor dtypes. `launched_before` is the number of
+    launches before it, None if launches are not counted; `kept` is as in an AutotuneEvent.
+    """
+
+    fn: Any
+    key: Sequence[Any]
+    names: Sequence[str] | None
+    best: Any
+    timings: Mapping[Any, Any] | None
+    duration_s: float | None
+    cached: bool
+    launched_before: int | None
+    kept: str
 
 
 class Observer:
@@ -188,40 +208,25 @@ class Observer:
         except Exception:
             self.fault("reading a launch that compiles elsewhere")
 
-    def tuned(
-        self,
-        fn: Any,
-        *,
-        key: Sequence[Any],
-        names: Sequence[str] | None,
-        best: Any,
-        timings: Mapping[Any, Any] | None,
-        duration_s: float | None,
-        cached: bool,
-        launched_before: int | None,
-        kept: str,
-    ) -> None:
-        """Emit the event of a finished autotuning. `names` are those of the first parts of `key`.
-        The other parts are tensor dtypes. `launched_before` is the result of `launched` at the beginning;
-        `kept` is as in an AutotuneEvent.
-        """
+    def tuned(self, finished: FinishedRound) -> None:
+        """Emit the event of a finished autotuning."""
         try:
-            launched = self.launched(fn)
-            dry = is_dry()
+            launched = self.launched(finished.fn)
+            before, dry, took_s = finished.launched_before, is_dry(), finished.duration_s
             event = AutotuneEvent(
-                kernel=self.name_of(fn),
-                key=named_parts(key, names),
-                best=str(best),
-                timings_ms=read_timings(timings or {}, dry=dry),
-                duration_us=None if duration_s is None or dry else int(duration_s * 1_000_000),
-                cached=cached,
+                kernel=self.name_of(finished.fn),
+                key=named_parts(finished.key, finished.names),
+                best=str(finished.best),
+                timings_ms=read_timings(finished.timings or {}, dry=dry),
+                duration_us=None if took_s is None or dry else int(took_s * 1_000_000),
+                cached=finished.cached,
                 launch_site=self._intern(launch_site()),
                 thread=threading.get_native_id(),
                 rank=rank(),
                 at_ns=time.time_ns(),
-                trials=None if launched is None or launched_before is None else launched - launched_before,
+                trials=None if launched is None or before is None else launched - before,
                 capturing=is_capturing(),
-                kept=kept,
+                kept=finished.kept,
             )
         except Exception:
             self.fault("reading a round of tuning")

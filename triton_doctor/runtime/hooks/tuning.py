@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.runtime.event import HOOKED, KEPT, NOT_KEPT
 from triton_doctor.runtime.hooks.frames import launch_site
+from triton_doctor.runtime.hooks.observer import FinishedRound
 from triton_doctor.runtime.hooks.slots import KnobSlot, Slot
 from triton_doctor.runtime.live.activity import TRIAL, TUNING
 
@@ -61,21 +62,21 @@ def _watch_listener(rounds: Rounds, observer: Observer) -> KnobSlot:
         try:
             now = rounds.open.pop(id(tuner), None)
             observer.activities.end(TUNING)
-            read = {
-                "fn": fields["fn"],
-                "key": fields["key"],
-                "names": _names(tuner),
-                "best": fields["best_config"],
-                "timings": fields["configs_timings"],
-                "duration_s": fields["duration"],
-                "cached": bool(fields["cache_hit"]),
-                "launched_before": None if now is None else now.launched,
-                "kept": _kept(tuner),
-            }
+            finished = FinishedRound(
+                fn=fields["fn"],
+                key=fields["key"],
+                names=_names(tuner),
+                best=fields["best_config"],
+                timings=fields["configs_timings"],
+                duration_s=fields["duration"],
+                cached=bool(fields["cache_hit"]),
+                launched_before=None if now is None else now.launched,
+                kept=_kept(tuner),
+            )
         except Exception:
             observer.fault("listening to a round of tuning")
         else:
-            observer.tuned(**read)
+            observer.tuned(finished)
 
     slot.fill(combine)
     return slot
@@ -185,18 +186,21 @@ def _report(
     observer: Observer, tuner: Any, timings: dict[Any, Any], duration_s: float | None, launched: int | None
 ) -> None:
     try:
-        read = {
-            "fn": innermost(tuner),
-            "key": _key_of_round(tuner),
-            "names": _names(tuner),
-            "best": min(timings, key=timings.__getitem__),
-            "launched_before": launched,
-            "kept": _kept(tuner),
-        }
+        finished = FinishedRound(
+            fn=innermost(tuner),
+            key=_key_of_round(tuner),
+            names=_names(tuner),
+            best=min(timings, key=timings.__getitem__),
+            timings=timings,
+            duration_s=duration_s,
+            cached=duration_s is None,
+            launched_before=launched,
+            kept=_kept(tuner),
+        )
     except Exception:
         observer.fault("reading a round of tuning")
     else:
-        observer.tuned(**read, timings=timings, duration_s=duration_s, cached=duration_s is None)
+        observer.tuned(finished)
 
 
 def _key_of_round(tuner: Any) -> Any:

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from triton_doctor.runtime.launch.recording_folder import RecordingFolder
+
 STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 # Not TRITON_...: these are no variables of Triton's. The first is also read by startup/sitecustomize.py.
 FOLDER = "_TRITON_DOCTOR_RUN"
@@ -27,9 +29,8 @@ OURS = (FOLDER, TARGET, PARENT, NOTES, RUN, DRY, OVERLAY, LINE)
 
 def watched(
     environment: Mapping[str, str],
-    folder: str,
+    folder: RecordingFolder,
     *,
-    run: str,
     notes: str,
     target: str | None,
     parent: int,
@@ -38,11 +39,12 @@ def watched(
     line: str | None = None,
 ) -> dict[str, str]:
     """Return `environment` with the variables that make processes record into `folder`.
-    `parent` is the id of the process that waits for them. The names of their recordings begin with `run`; `notes`
-    is the folder of their notes. `dry` is the value of the variable DRY, and `line` that of LINE.
+    `parent` is the id of the process that waits for them; `notes` is the folder of their notes. `dry` is the value of
+    the variable DRY, and `line` that of LINE.
     """
     entries = [STARTUP, *filter(None, [environment.get("PYTHONPATH")])]
-    added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder, PARENT: str(parent), NOTES: notes, RUN: run}
+    added = {"PYTHONPATH": os.pathsep.join(entries), FOLDER: folder.path, RUN: folder.run}
+    added |= {PARENT: str(parent), NOTES: notes}
     if target is not None:
         added[TARGET] = target
     if overlay is not None:

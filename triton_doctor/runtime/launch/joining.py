@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import InterpretedEvent
-from triton_doctor.runtime.hooks.surroundings import rank
+from triton_doctor.runtime.hooks.process_state import rank
 from triton_doctor.runtime.launch.environment import DRY, NOTES, PARENT, RUN, TARGET
-from triton_doctor.runtime.launch.notes import LAUNCHES, STOPPED
+from triton_doctor.runtime.launch.process_notes import LAUNCHES, STOPPED
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.live.file import open_live_file
 from triton_doctor.runtime.watch import Session
@@ -42,7 +42,7 @@ def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
     if dry:
         go_dry(target, dry)
     elif target:
-        from triton_doctor.runtime.target import activate
+        from triton_doctor.runtime.compile_target import activate
 
         activate(target)
     notes = os.environ.get(NOTES, "")
@@ -80,7 +80,7 @@ def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
 
 def go_dry(target: str | None, dry: str) -> None:
     """Run this process dry until it ends. If that fails, print why and exit: nothing may run for real."""
-    from triton_doctor.runtime.dry.session import begin_dry
+    from triton_doctor.runtime.dry.dry_process import begin_dry
 
     unknown, world_size, which = dry.split(",")
     try:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from triton_doctor.runtime.launch.following import describe_unfollowed, option_that_keeps_us_out
-from triton_doctor.runtime.launch.notes import process_of
+from triton_doctor.runtime.launch.process_notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.runtime.launch.folder import RecordingFolder
-    from triton_doctor.runtime.launch.notes import NotesFolder
+    from triton_doctor.runtime.launch.process_notes import NotesFolder
     from triton_doctor.runtime.launch.processes import ProcessTree
+    from triton_doctor.runtime.launch.recording_folder import RecordingFolder
 
 
 def gather_unseen(

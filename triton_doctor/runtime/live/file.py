@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.runtime import hooks
 from triton_doctor.runtime.event import COMPILED, AutotuneEvent, CompileEvent, FailureEvent
-from triton_doctor.runtime.hooks.surroundings import rank
+from triton_doctor.runtime.hooks.process_state import rank
 from triton_doctor.runtime.launch.environment import RUN
-from triton_doctor.runtime.live.folder import HEAD_BYTES, LONGEST, SCHEMA, namespace, own_folder, start_of
+from triton_doctor.runtime.live.live_folder import HEAD_BYTES, LONGEST, SCHEMA, namespace, own_folder, start_of
 from triton_doctor.runtime.program_event import StepEvent
 
 if TYPE_CHECKING:

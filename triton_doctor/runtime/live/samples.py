@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.live.folder import namespace
+from triton_doctor.runtime.live.live_folder import namespace
 from triton_doctor.runtime.live.process_table import ProcessTable
 from triton_doctor.runtime.live.stacks import find_place, find_wait, read_activity, read_stacks
+from triton_doctor.runtime.live.state_wording import LAUNCHING_S
 from triton_doctor.runtime.live.states import RUNNING, ToolProcess, read_tool
-from triton_doctor.runtime.live.wording import LAUNCHING_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

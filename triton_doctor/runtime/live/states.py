@@ -13,7 +13,7 @@ import msgspec
 
 from triton_doctor.regular_files import read_head, read_regular_file
 from triton_doctor.runtime.live.activity import Activity  # noqa: TC001 - msgspec evaluates annotations
-from triton_doctor.runtime.live.folder import HEAD_BYTES, LONGEST, SCHEMA, live_folder, namespace
+from triton_doctor.runtime.live.live_folder import HEAD_BYTES, LONGEST, SCHEMA, live_folder, namespace
 from triton_doctor.runtime.live.process_table import ProcessTable, elapsed_s
 
 if TYPE_CHECKING:

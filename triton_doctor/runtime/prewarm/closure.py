@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.runtime.event import Scalar
-from triton_doctor.runtime.keys import INTEGERS
-from triton_doctor.runtime.prewarm.variants import KernelVariant, identify
+from triton_doctor.runtime.key_changes import INTEGERS
+from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant, identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

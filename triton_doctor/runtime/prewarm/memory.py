@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import LOADED, CompileEvent
 from triton_doctor.runtime.hooks.tuning import innermost
-from triton_doctor.runtime.prewarm.compiling import run_to_launch
-from triton_doctor.runtime.prewarm.kernels import Kernels, UnreachableError
-from triton_doctor.runtime.prewarm.plan import Prewarmed, make_plan
+from triton_doctor.runtime.prewarm.compile_variant import run_to_launch
+from triton_doctor.runtime.prewarm.kernel_lookup import Kernels, UnreachableError
+from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed, make_plan
 from triton_doctor.runtime.prewarm.prewarming import compile_plan
 from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT, UNREACHABLE, Outcome
 from triton_doctor.runtime.prewarm.worker import describe_error
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from triton_doctor.runtime.event import AutotuneEvent, KernelName
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
     Source = Recording | str | Path
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.cache_entries import list_kernel_entries, write_entries
 from triton_doctor.runtime.event import COMPILED, CompileEvent, EndEvent
 from triton_doctor.runtime.lines import write_line
-from triton_doctor.runtime.prewarm.engine import run_tasks
-from triton_doctor.runtime.prewarm.plan import Prewarmed
+from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed
+from triton_doctor.runtime.prewarm.task_runner import run_tasks
 from triton_doctor.runtime.prewarm.tasks import Task
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from pathlib import Path
 
-    from triton_doctor.runtime.prewarm.plan import PrewarmPlan
+    from triton_doctor.runtime.prewarm.prewarm_plan import PrewarmPlan
     from triton_doctor.runtime.recording import Recording
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from triton_doctor.runtime.prewarm.variants import KernelVariant
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
 
 COMPILED, FOUND, MISSED, FAILED, UNREACHABLE = "compiled", "found", "missed", "failed", "unreachable"
 PRESENT = "in memory"

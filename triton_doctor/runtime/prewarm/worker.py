@@ -26,8 +26,8 @@ from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from triton_doctor.runtime.prewarm.compiling import CacheQuery
-    from triton_doctor.runtime.prewarm.kernels import Kernels
+    from triton_doctor.runtime.prewarm.compile_variant import CacheQuery
+    from triton_doctor.runtime.prewarm.kernel_lookup import Kernels
     from triton_doctor.runtime.prewarm.tasks import Task
 
 LONGEST_REASON = 400
@@ -99,8 +99,8 @@ def describe_error(error: BaseException) -> str:
 
 def _run(task: Task) -> dict[str, Any]:
     from triton_doctor.runtime.hooks.describe import source_of
-    from triton_doctor.runtime.prewarm.compiling import MissedError, forget_kernels, query_cache, run_to_launch
-    from triton_doctor.runtime.prewarm.kernels import UnreachableError
+    from triton_doctor.runtime.prewarm.compile_variant import MissedError, forget_kernels, query_cache, run_to_launch
+    from triton_doctor.runtime.prewarm.kernel_lookup import UnreachableError
 
     variant = task.variant
     folder = _cache_folder(task)
@@ -144,8 +144,8 @@ def _cache_folder(task: Task) -> Path:
 
 def _enter_target(target: str) -> Kernels:
     """Set up this process to compile for `target`, once."""
-    from triton_doctor.runtime.prewarm.kernels import Kernels
-    from triton_doctor.runtime.target import activate
+    from triton_doctor.runtime.compile_target import activate
+    from triton_doctor.runtime.prewarm.kernel_lookup import Kernels
 
     if _process.kernels is None:
         # As `python -m` would have it: the modules of the project may be found by their names.

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from triton_doctor.runtime.target import compile_only
-from triton_doctor.runtime.trial.arguments import candidates, make
+from triton_doctor.runtime.compile_target import compile_only
+from triton_doctor.runtime.trial.argument_guesses import candidates, make
 
 # More values than this are not counted one by one.
 _MOST_VARIANTS = 2000

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triton_doctor.runtime.dry.sweep.dimensions import choose_points, far_points, read_dimensions
-from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth, cdiv, next_power_of_2, size
 from triton_doctor.runtime.dry.sweep.learning import (
     Samples,
     choose_formula,
@@ -17,6 +16,7 @@ from triton_doctor.runtime.dry.sweep.learning import (
     find_difference,
     find_formulas,
 )
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Growth, cdiv, next_power_of_2, size
 
 BATCH, LENGTH = size("batch"), size("length")
 SPANS = {"batch": range(1, 9), "length": range(1, 4097)}

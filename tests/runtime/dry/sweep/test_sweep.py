@@ -9,7 +9,7 @@ import pytest
 
 import triton_doctor
 from triton_doctor.errors import DoctorError
-from triton_doctor.runtime.dry.sweep.formulas import Growth
+from triton_doctor.runtime.dry.sweep.size_formulas import Growth
 
 SPANS = {"batch": "1..8", "length": "1..4096"}
 

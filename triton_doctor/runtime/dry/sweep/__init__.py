@@ -4,8 +4,8 @@ Comes in: a function that takes sizes as keywords and makes its own tensors, and
 the parts of its key that moved, each with the dimensions and the formula that it follows, and how its values grow.
 
 - `dimensions` chooses the points: each dimension alone, some of the product, some beyond the ends.
-- `probe` calls the function at a point, and reads what its kernels' keys had there.
-- `fit`, `polynomials` and `steps` make formulas from points and values; `formulas` is what they are made of.
+- `observation` calls the function at a point, and reads what its kernels' keys had there.
+- `fit`, `polynomials` and `conditions` make `size_formulas` from points and values.
 - `learning` decides whether a formula is certain, or which further point would decide.
 - `attribution` does that for each part that moved; `swept` holds the result, `text` and `json` write it.
 
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.dry.sweep.attribution import Attribution, LearnedFormulas
 from triton_doctor.runtime.dry.sweep.dimensions import choose_points, far_points, read_dimensions
-from triton_doctor.runtime.dry.sweep.probe import observe
-from triton_doctor.runtime.dry.sweep.search import find_unpredicted, require_hypothesis
+from triton_doctor.runtime.dry.sweep.observation import observe
+from triton_doctor.runtime.dry.sweep.random_search import find_unpredicted, require_hypothesis
 from triton_doctor.runtime.dry.sweep.summary import summarize
 from triton_doctor.runtime.watch import make_header
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation
     from triton_doctor.runtime.dry.sweep.swept import Sweep
 
 # Points beyond those of the plan, to tell formulas apart.
@@ -160,7 +160,7 @@ def require_parameters(function: Callable[..., object], dimensions: Sequence[Dim
 def go_dry(target: str | None, unknown: Literal["guess", "stop"]) -> Iterator[None]:
     """Run dry for `target`; keeps an outer dry run if `target` is None."""
     from triton_doctor.runtime.dry import dry_run
-    from triton_doctor.runtime.dry.session import active_gpu
+    from triton_doctor.runtime.dry.dry_process import active_gpu
 
     if active_gpu() is not None and target is None:
         yield

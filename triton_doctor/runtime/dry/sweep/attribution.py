@@ -12,7 +12,6 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth
 from triton_doctor.runtime.dry.sweep.learning import (
     Samples,
     choose_formula,
@@ -22,14 +21,15 @@ from triton_doctor.runtime.dry.sweep.learning import (
     find_formulas,
     judge_growth,
 )
-from triton_doctor.runtime.dry.sweep.probe import CONSTEXPR, INTEGER, ProbedPart
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Growth
+from triton_doctor.runtime.sweep_event import CONSTEXPR, INTEGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
-    from triton_doctor.runtime.dry.sweep.probe import Observation
+    from triton_doctor.runtime.dry.sweep.observation import Observation, ProbedPart
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
     from triton_doctor.runtime.event import KernelName
 
 # Over more sizes it is not counted how many values a formula has.

@@ -13,8 +13,8 @@ from itertools import combinations
 from math import gcd
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.formulas import Formula, cdiv, size
 from triton_doctor.runtime.dry.sweep.polynomials import fit_polynomial
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula, cdiv, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

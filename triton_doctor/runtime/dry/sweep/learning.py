@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from triton_doctor.runtime.dry.sweep.conditions import fit_conditions
 from triton_doctor.runtime.dry.sweep.fit import fit_integers, fits
-from triton_doctor.runtime.dry.sweep.formulas import Formula, Growth
-from triton_doctor.runtime.dry.sweep.steps import fit_conditions
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Growth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 DRAWS = 400
 CHALLENGES = 4

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.formulas import Formula
+from triton_doctor.runtime.dry.sweep.size_formulas import Formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.runtime.dry.sweep.formulas import Value
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 # A sum of more terms explains anything.
 MOST_TERMS = 4

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.dry.sweep.attribution import Attribution
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.formulas import Value
-    from triton_doctor.runtime.dry.sweep.probe import Observation, ProbedPart
+    from triton_doctor.runtime.dry.sweep.observation import Observation, ProbedPart
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
     from triton_doctor.runtime.event import Event, Header, KernelName, LaunchSite
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.formulas import Growth
-from triton_doctor.runtime.dry.sweep.probe import TUNING_KEY
+from triton_doctor.runtime.dry.sweep.size_formulas import Growth
+from triton_doctor.runtime.sweep_event import TUNING_KEY
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.dry.sweep.attribution import Explanation
     from triton_doctor.runtime.dry.sweep.dimensions import Dimension, Point
-    from triton_doctor.runtime.dry.sweep.formulas import Formula, Value
-    from triton_doctor.runtime.dry.sweep.probe import ProbedPart
+    from triton_doctor.runtime.dry.sweep.observation import ProbedPart
+    from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Value
     from triton_doctor.runtime.event import GuessEvent, KernelName, LaunchSite
     from triton_doctor.runtime.recording import Recording
 

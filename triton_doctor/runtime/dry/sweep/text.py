@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.formulas import Growth
-from triton_doctor.runtime.dry.sweep.probe import INTEGER, TYPE
+from triton_doctor.runtime.dry.sweep.size_formulas import Growth
+from triton_doctor.runtime.sweep_event import INTEGER, TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -45,7 +45,7 @@ def begin_now(keeper: Doorkeeper, words: str) -> None:
             keeper.after[name] = act
 
     try:
-        from triton_doctor.runtime.live.services import begin_services
+        from triton_doctor.runtime.live.environment_services import begin_services
 
         begin_services(words, when_imported)
     except Exception as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STARTED_NS = time.perf_counter_ns()
-# As CACHE_FOLDER of runtime/hooks/surroundings.py: the program may set it before it imports triton.
+# As CACHE_FOLDER of runtime/hooks/process_state.py: the program may set it before it imports triton.
 CACHE_DIR = os.environ.get("TRITON_CACHE_DIR")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -107,7 +107,7 @@ def divert_writes() -> None:
     """Divert changes of existing files, before the program can write to them."""
     try:
         borrow_package()
-        from triton_doctor.runtime.dry.overlay import begin_overlay
+        from triton_doctor.runtime.dry.file_overlay import begin_overlay
 
         begin_overlay(os.environ[OVERLAY])
     except Exception as error:

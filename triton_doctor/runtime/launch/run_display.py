@@ -1,0 +1,64 @@
+"""What `run` shows while its program runs: each compile, what takes long, and the states of its processes for `top`.
+
+The processes write into memory of their machine alone, so that no slow disk keeps them waiting. `run` waits in their
+stead: `top DIR` then shows all nodes that record into one folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.launch.new_events import Follower
+from triton_doctor.runtime.live.state_wording import describe_long
+from triton_doctor.runtime.live.states import SUFFIX, gather_states, remove_files, write_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from triton_doctor.runtime.launch.recording_folder import RecordingFolder
+
+EVERY_S = 0.5
+
+
+class Board:
+    """What is shown of one run. Its states are copied to the folder that it records into, if that is kept."""
+
+    def __init__(self, folder: RecordingFolder, *, print_line: Callable[[str], None] | None) -> None:
+        """Create the display of a run. `print_line` receives each line to print; None prints nothing."""
+        self._run, self._recordings, self._print_line = folder.run, folder.recordings, print_line
+        self._follower = Follower()
+        self._path = Path(folder.path, f"{folder.run}{SUFFIX}") if folder.kept and folder.file is None else None
+        self._due_s: dict[object, float] = {}
+        self._next_ns = 0
+
+    def look(self, now_ns: int) -> None:
+        """Print new events, and copy the process states at intervals. `now_ns` is of the monotonic clock."""
+        self._print_new()
+        if now_ns < self._next_ns or (self._path is None and self._print_line is None):
+            return
+        self._next_ns = now_ns + int(EVERY_S * 1e9)
+        states = gather_states(run=self._run)
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                write_node(self._path, states, socket.gethostname())
+        if self._print_line is not None:
+            for line in describe_long(states, time.time_ns(), self._due_s):
+                self._print_line(line)
+
+    def close(self) -> None:
+        """Print the last events and delete the copied states and the live files of killed processes."""
+        self._print_new()
+        remove_files(gather_states(run=self._run), lambda pid: os.path.exists(f"/proc/{pid}"))
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
+    def _print_new(self) -> None:
+        if self._print_line is not None:
+            for line in self._follower.describe_new(self._recordings()):
+                self._print_line(line)

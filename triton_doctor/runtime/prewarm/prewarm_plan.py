@@ -1,0 +1,119 @@
+"""What is to be compiled, and what became of it: values only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from triton_doctor.runtime.prewarm.closure import Closure, close_variants
+from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, gather_variants, retarget
+from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT, UNREACHABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
+    from triton_doctor.runtime.prewarm.tasks import Outcome
+    from triton_doctor.runtime.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrewarmPlan:
+    """What is to be compiled: `variants`, recorded and added, each for its target.
+
+    `left_out` counts compiles that no launch asked for, `beyond` what was likely and too much to add. `made_with` are
+    the versions that recorded.
+    """
+
+    variants: tuple[KernelVariant, ...]
+    targets: tuple[str, ...]
+    left_out: int
+    beyond: int
+    made_with: tuple[tuple[str, str], ...]
+
+    @property
+    def recorded(self) -> int:
+        """Return the number of recorded variants."""
+        return sum(variant.origin == RECORDED for variant in self.variants)
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Prewarmed:
+    """What became of a plan: the outcome of each of its variants that ended, by number.
+
+    `tunings` counts the rounds of tuning whose results were read from disk into memory.
+    """
+
+    plan: PrewarmPlan
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    unused: tuple[tuple[str, str], ...] = ()
+    tunings: int = 0
+
+    def __repr__(self) -> str:
+        """Return a summary in one line."""
+        states = Counter(outcome.state for _, outcome in self.likely)
+        counts = ", ".join(f"{count:,} {state}" for state, count in states.items())
+        tuned = f"; results of tuning read: {self.tunings:,}" if self.tunings else ""
+        return f"Prewarmed: {states.total():,} variants: {counts or 'none'}{tuned}"
+
+    def with_state(self, *states: str) -> list[tuple[KernelVariant, Outcome]]:
+        """Return the variants whose outcome has one of `states`, in order."""
+        pairs = ((self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes))
+        return [(variant, outcome) for variant, outcome in pairs if outcome.state in states]
+
+    @property
+    def likely(self) -> list[tuple[KernelVariant, Outcome]]:
+        """Return the recorded variants, and the added ones that Triton specializes differently from others."""
+        pairs = [(self.plan.variants[number], self.outcomes[number]) for number in sorted(self.outcomes)]
+        return [(variant, outcome) for variant, outcome in pairs if variant.origin == RECORDED or outcome.same_key]
+
+    @property
+    def failures(self) -> tuple[tuple[str, str], ...]:
+        """Return kernel name and reason of each recorded variant that could not be compiled or loaded."""
+        return tuple(
+            (variant.kernel.name, outcome.reason)
+            for variant, outcome in self.likely
+            if variant.origin == RECORDED and outcome.state in (FAILED, UNREACHABLE)
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the cache has every recorded variant."""
+        ready = {variant: outcome.state in (COMPILED, FOUND, PRESENT) for variant, outcome in self.likely}
+        return all(fine for variant, fine in ready.items() if variant.origin == RECORDED)
+
+
+def make_plan(
+    recordings: Iterable[Recording],
+    *,
+    targets: Sequence[str] = (),
+    closed: bool = True,
+    foresee: Callable[[Sequence[KernelVariant]], Sequence[KernelVariant]] = lambda variants: (),
+) -> PrewarmPlan:
+    """Return the variants of `recordings`, and likely others, for `targets`, by default the recorded targets.
+    `foresee` returns variants that the source needs beside these. With `closed` False only recorded ones are
+    returned.
+    """
+    gathered = gather_variants(recordings)
+    chosen = tuple(dict.fromkeys(targets)) or gathered.targets
+    recorded: list[KernelVariant] = []
+    for target in chosen:
+        own = gathered.variants if targets else [v for v in gathered.variants if v.key.target == target]
+        recorded += retarget(own, target)
+    foreseen = foresee(recorded) if closed else ()
+    variants: list[KernelVariant] = []
+    beyond = 0
+    for target in chosen:
+        here = [variant for variant in recorded if variant.key.target == target]
+        needed = [variant for variant in foreseen if variant.key.target == target]
+        closure = close_variants(here, needed) if closed else Closure(added=())
+        variants += (*here, *needed, *closure.added)
+        beyond += closure.beyond
+    return PrewarmPlan(
+        variants=tuple(variants),
+        targets=chosen,
+        left_out=gathered.left_out,
+        beyond=beyond,
+        made_with=gathered.made_with,
+    )
