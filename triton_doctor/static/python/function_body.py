@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.bounds import limits_of
@@ -19,6 +18,7 @@ from triton_doctor.static.python.conditions import (
     packed_row,
 )
 from triton_doctor.static.python.function import (
+    LAUNCHING_METHODS,
     Argument,
     AssertedBound,
     Binding,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 
-LAUNCHING_METHODS = frozenset({"run", "warmup"})
 _GENERIC = frozenset({"list", "dict", "tuple", "set", "frozenset", "type", "defaultdict", "deque", "OrderedDict"})
 # The method of a launch that a function returns as data: `return grid, dict(x_ptr=x, BLOCK=64)`.
 DECLARED = "return"
@@ -325,34 +324,6 @@ class Body:
                 arms=self._arms,
             )
         )
-
-
-# A called subscript, but not `table["key"](x)`, and not a Markdown link.
-_LAUNCH = re.compile(rb"\](?<![\"']\])\((?!https?:)")
-# The line before the bracket of `add[grid] (x)`: it begins a statement, since prose has a space there as well.
-_BEFORE_SPACE = re.compile(rb"[ \t]*(?:(?:\w+[ \t]*=[ \t]*)?[\w.]+\[.*)?")
-_METHODS = tuple(f".{name}(".encode() for name in sorted(LAUNCHING_METHODS))
-
-
-def calls_subscript(data: bytes) -> bool:
-    """Return whether `data` may call a subscript, as every launch does that is not by a method."""
-    return b"](" in data or _calls_after_space(data)
-
-
-def may_launch(data: bytes) -> bool:
-    """Return whether a file that holds `data` may contain something that `Body` reads as a launch."""
-    by_method = b"grid" in data and any(text in data for text in _METHODS)
-    return by_method or (b"](" in data and _LAUNCH.search(data) is not None) or _calls_after_space(data)
-
-
-def _calls_after_space(data: bytes) -> bool:
-    at = data.find(b"] (")
-    while at != -1:
-        if _BEFORE_SPACE.fullmatch(data, data.rfind(b"\n", 0, at) + 1, at):
-            return True
-        end = data.find(b"\n", at)  # what begins this line does not begin a launch further on in it
-        at = data.find(b"] (", end) if end != -1 else -1
-    return False
 
 
 def _may_be_grid(subscript: Subscript, call: Call) -> bool:

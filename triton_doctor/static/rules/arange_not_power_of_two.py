@@ -15,7 +15,7 @@ from triton_doctor.static.project.launches.launches import (
 from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_part
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.configs import find_configs
 from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 

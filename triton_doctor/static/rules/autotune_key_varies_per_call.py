@@ -13,7 +13,7 @@ from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.companions import describe_companions, spare_keys
 from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, join_words, varying_keys
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail

@@ -8,7 +8,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Call, dotted
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.idle_code import explain_idle_kernel
 
 if TYPE_CHECKING:

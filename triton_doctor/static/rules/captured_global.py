@@ -14,7 +14,7 @@ from triton_doctor.static.project.launches.launches import (
 )
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
 from triton_doctor.static.python.module import is_for_a_fork
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import Launching
 from triton_doctor.variables import Version

@@ -11,7 +11,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of, launch_starts, pointers
 from triton_doctor.static.project.launches.launches import is_expected_to_fail, launches_of
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import ParameterUses
 from triton_doctor.static.variability.queries.parameters import parameters

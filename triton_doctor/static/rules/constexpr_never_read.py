@@ -26,7 +26,7 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.queries.companions import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail

@@ -21,7 +21,7 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.plain_parameters import find_plain_constexprs
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.companions import (
     advise_companions,
     describe_companions,

@@ -9,7 +9,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.calls.surroundings import pointers
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import in_autotune_key, parameters

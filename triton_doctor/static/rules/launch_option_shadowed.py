@@ -13,7 +13,7 @@ from triton_doctor.static.project.calls.surroundings import launches, subject
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.models.python import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
 from triton_doctor.static.variability.queries.configs import find_configs
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.python.ir import Lambda, every_part
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import Launching, timed_regions
 

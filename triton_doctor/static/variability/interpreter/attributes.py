@@ -160,16 +160,6 @@ def stored_value(interpreter: Interpreter, module: Module, function: Function, s
     return value.with_step(note) if isinstance(value, AbstractNumber) else value
 
 
-def stored_here(interpreter: Interpreter, owner: Expr, name: str, point: ProgramPoint) -> Value | None:
-    """Return `owner.name` or `owner[name]` as the function stores it before `point`; None if it does not."""
-    stored = [
-        interpreter.value(one.value, point._replace(order=one.order, line=one.line))
-        for one in point.frame.function.stored
-        if Name(one.base) == owner and one.name == name and one.order < point.order
-    ]
-    return either(stored) if stored else None
-
-
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})
 # Constructors of buffers and parameters (torch 2.13 nn/parameter.py).
 _WRAPPING = frozenset({"Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"})

@@ -205,6 +205,10 @@ class Interpreter:
         """Return `len(value)`."""
         return length(self, value, frame).as_size()
 
+    def passed_length(self, symbol: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+        """Return the length of what callers pass for `symbol`; None if they do not decide it."""
+        return self.caller_arguments.length(symbol, frame)
+
     def _part_of_value(self, expr: Attr | Subscript, point: ProgramPoint) -> Value:
         """Return `x.name` or `x[key]`, cached for this point if it is complete."""
         parts, key = point.frame.parts, (id(expr), point.order, point.arms, point.line)

@@ -25,15 +25,13 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability.hints import name_words
 from triton_doctor.static.variability.hints.name_words import names_of_width
 from triton_doctor.static.variability.notes.axis_names import are_twins, counts_of_chunks
+from triton_doctor.static.variability.values.dims import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
-
-# Any number of axes.
-OPEN = "..."
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(r"(?:dim|axis)_?\d")

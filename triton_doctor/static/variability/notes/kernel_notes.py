@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.python.remarks import Remarks
-    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
+    from triton_doctor.static.variability.values.dims import ShapeNote
 
 # An entry of a docstring: `n: the number of rows`, `n (int): ...` or `:param n: ...`.
 _ENTRY = re.compile(

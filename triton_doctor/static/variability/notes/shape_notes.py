@@ -21,19 +21,17 @@ from triton_doctor.static.python.reaching_definitions import are_exclusive
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.hints.name_words import names_weight
-from triton_doctor.static.variability.notes.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
+from triton_doctor.static.variability.notes.axis_meanings import AxisMeanings, are_axes_of_sequences
 from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
 from triton_doctor.static.variability.notes.written_shapes import (
     UNCLEAR,
-    UNPACKING,
-    ShapeNote,
     first_bracket,
     may_annotate,
     note_of_axes,
     read_annotation,
     read_note,
 )
-from triton_doctor.static.variability.values.dims import Origin
+from triton_doctor.static.variability.values.dims import OPEN, UNPACKING, Origin, ShapeNote
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.values.tensors import axis_of_root
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor, Value
