@@ -192,7 +192,7 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     return replace(
         scan,
         findings=tuple(show_finding(finding, show) for finding in scan.findings),
-        undecided=tuple(one.relocate(lambda at: replace(at, path=show(at.path))) for one in scan.undecided),
+        undecided=tuple(size.relocate(lambda at: replace(at, path=show(at.path))) for size in scan.undecided),
     )
 
 
@@ -214,8 +214,12 @@ def sum_up(findings: Sequence[Finding]) -> list[Finding]:
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:
     """Return the undecided constexprs of `result` that no recorded run decides."""
-    judged = {(one.facts.kernel_location, one.facts.parameter) for one in result.found if one.evidence is not None}
-    return tuple(one for one in result.undecided if (one.kernel_location, one.parameter) not in judged)
+    judged = {
+        (finding.facts.kernel_location, finding.facts.parameter)
+        for finding in result.found
+        if finding.evidence is not None
+    }
+    return tuple(size for size in result.undecided if (size.kernel_location, size.parameter) not in judged)
 
 
 class NotebookCells:

@@ -95,7 +95,7 @@ class Body:
             self._order += 1
             self._statement(statement)
             if isinstance(statement, ast.Raise | ast.Return):
-                self._unreachable += [(one.lineno, one.end_lineno or one.lineno) for one in statements[index + 1 :]]
+                self._unreachable += [(dead.lineno, dead.end_lineno or dead.lineno) for dead in statements[index + 1 :]]
                 break
 
     def read_defaults(self, args: ast.arguments) -> None:
@@ -158,7 +158,7 @@ class Body:
                         self._assign(item.optional_vars, entered, node.lineno)
                 self._guarded(node.body, expects_error=any(expects_error(item.context_expr) for item in node.items))
             case ast.Try() | ast.TryStar():
-                self._guarded(node.body, expects_error=any(catches_compile_error(one) for one in node.handlers))
+                self._guarded(node.body, expects_error=any(catches_compile_error(handler) for handler in node.handlers))
                 for handler in node.handlers:
                     self._branch(handler.body, [])
                 self.read(node.orelse)
@@ -257,9 +257,12 @@ class Body:
         for name, axis, high, choices, given, is_equal in limits_of(spelled, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
             arms = self._arms
-            for one in given:
+            for param in given:
                 self._branches += 1
-                arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
+                arms = (
+                    *arms,
+                    BranchArm(self._branches, 0, 2, False, flag=none_flag(param), is_true=False, given=param),
+                )
             limits = self._limits.setdefault(name, [])
             limits.append(AssertedBound(axis, bound, choices, self._order, arms, left, is_equal))
         flag, is_none = decided_flag(test, holds=holds) if raises else (None, True)

@@ -46,12 +46,12 @@ def check(project: Project) -> Iterator[Finding]:
 def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
         varying,
-        key=lambda one: (
-            find_pruner(project, one[0].kernel, one[0].param.name) is not None,
-            one[0].param.is_constexpr,
-            not one[1].number.from_data,
-            one[1].path,
-            one[1].span,
+        key=lambda pair: (
+            find_pruner(project, pair[0].kernel, pair[0].param.name) is not None,
+            pair[0].param.is_constexpr,
+            not pair[1].number.from_data,
+            pair[1].path,
+            pair[1].span,
         ),
     )
     kernel, name = parameter.kernel, parameter.param.name

@@ -106,7 +106,7 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
         code=CODE,
         severity=severity,
         message=f"`{option}` names {named}, but `{kernel.name}` has no such parameter: Triton ignores it",
-        advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
+        advice=f"did you mean {' or '.join(f'`{suggestion}`' for suggestion in meant)}?"
         if meant
         else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
         facts=_facts(kernel, option, name),
@@ -128,9 +128,9 @@ def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
     free = [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
     short = name.casefold()
     part = [
-        one
-        for one in free
-        if one.casefold() == short or one.casefold().startswith(f"{short}_") or one.casefold().endswith(f"_{short}")
+        name
+        for name in free
+        if name.casefold() == short or name.casefold().startswith(f"{short}_") or name.casefold().endswith(f"_{short}")
     ]
     if part:
         return tuple(part)

@@ -57,7 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
     parameter. One that decorators take by name can only lose its annotation, which pays if it varies.
     """
     every = Parameters(project)
-    plain = (one for kernel in project.kernels() for one in every.of(kernel, _may_specialize))
+    plain = (parameter for kernel in project.kernels() for parameter in every.of(kernel, _may_specialize))
     for parameter in (*parameters(project), *plain):
         if parameter.use == "unread" and parameter.kernel.key in launches_of(project):
             found = _finding(project, parameter)

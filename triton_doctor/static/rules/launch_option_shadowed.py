@@ -117,7 +117,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         here = (launch.module.path, launch.launch.span) == (finding.path, finding.facts.launch)
         if not here or len(launch.kernels) != 1 or hides_arguments(launch):
             continue
-        names = {id(one): name for name, one in spelled_out(launch, kernel).items()}
+        names = {id(expr): name for name, expr in spelled_out(launch, kernel).items()}
         changes: list[Change] = []
         for argument in launch.launch.arguments:
             name = names.get(id(argument))

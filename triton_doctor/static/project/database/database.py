@@ -267,7 +267,7 @@ class Database:
             if module is not None and module.unread:
                 matters = [error for error in module.unread if self._matters(path, error)]
                 if matters:
-                    yield min((explain_unreadable(path, error) for error in matters), key=lambda one: one.span)
+                    yield min((explain_unreadable(path, error) for error in matters), key=lambda finding: finding.span)
             elif path in self._unparsed:
                 yield self._unparsed[path]
             elif path in self.unopened:

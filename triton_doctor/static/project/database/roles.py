@@ -83,7 +83,7 @@ class FileFacts(NamedTuple):
 
 
 def _without(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
-    return {path: one for path, one in known.items() if path not in paths}
+    return {path: fact for path, fact in known.items() if path not in paths}
 
 
 def role_of(data: bytes) -> Role:

@@ -84,7 +84,7 @@ def _contents(evaluator: Evaluator, value: Value, frame: CallFrame) -> AbstractN
 
 def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
     every = list(parts)
-    known = [one for one in every if one is not None]
+    known = [contents for contents in every if contents is not None]
     return join(known)._replace(literal=...) if known and len(known) == len(every) else None
 
 

@@ -148,8 +148,8 @@ def item(evaluator: Evaluator, value: Value, base: Expr, key: Expr, point: Progr
             return items[name] if name in items else _stored_here(evaluator, base, name, point) or UNKNOWN
         case DictValue(items, False), _ if items:
             return _one_of(list(items.values()))
-        case ListValue(one, _), Const(int()):
-            return one
+        case ListValue(content, _), Const(int()):
+            return content
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
             return evaluator.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case SymbolicValue(), Const(int(position)) if _is_list(value):
@@ -257,13 +257,13 @@ def part(evaluator: Evaluator, value: Value, position: int, size: int, open_: bo
             if (count != size and not open_) or not -count <= position < count:
                 return None
             return value.at(position)
-        case ListValue(one, _):
-            return one
+        case ListValue(content, _):
+            return content
         case Tensor():
             return views.with_axes(value, 0, (), replaced=True) if tensors.rank(value) != 1 else UNKNOWN
         case Union(options):
             found = [part(evaluator, option, position, size, open_, frame) for option in options]
-            return either([one for one in found if one is not None])
+            return either([target for target in found if target is not None])
         case SymbolicValue(root, number, _):
             named = root.item_called(f"{root.name}[{position}]")
             return item_of_argument(value, None if open_ else position)._replace(
@@ -310,13 +310,13 @@ def element(evaluator: Evaluator, value: Value, frame: CallFrame) -> Value:
             if isinstance(found, AbstractNumber) and found.kind is Variability.FEW and value.count > HANDFUL:
                 return found._replace(kind=Variability.PER_CALL, low=1, high=value.count)
             return found
-        case ListValue(one, _):
-            return one
+        case ListValue(content, _):
+            return content
         case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
-            one = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
-            return item_of_argument(value, None)._replace(root=inner, number=one)
+            content = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
+            return item_of_argument(value, None)._replace(root=inner, number=content)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
@@ -347,16 +347,16 @@ def _indexed(evaluator: Evaluator, value: Tensor | SymbolicValue, base: Expr, ke
     keys = key.items if isinstance(key, TupleExpr) else (key,)
     if len(keys) == 1 and isinstance(key, Name) and (rows := _gathered(evaluator, value, key, point)) is not None:
         return rows
-    if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
+    if not any(isinstance(index, Slice) or index in (_NEW_AXIS, _ELLIPSIS) for index in keys):
         is_shown = isinstance(value, SymbolicValue) and value.root.shown_rank is not None
-        if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(one, Const) for one in keys)):
+        if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(index, Const) for index in keys)):
             # An item of a list, or of a state: nothing in it has to follow the batch, as what is left of an input does.
             root = value.root.item_called(f"{value.root.name}[{spell(key)}]")
             root = replace(root, item=names_model(value.root.name) or not is_used_as_tensor(value))
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)
-        if not all(isinstance(one, Const) for one in keys):
+        if not all(isinstance(index, Const) for index in keys):
             return Tensor(open=UNKNOWN)
     at = keys.index(_ELLIPSIS) if _ELLIPSIS in keys else len(keys)
     before, after = keys[:at], keys[at + 1 :]
@@ -378,7 +378,7 @@ def _indexed(evaluator: Evaluator, value: Tensor | SymbolicValue, base: Expr, ke
         order = tuple((position, source) for position, (_, source) in enumerate(every))
         return Tensor(front=tuple(axis for axis, _ in every), moved=AxisOrder(value, order))
     last = _Axes(evaluator, point, after, -back).of(tail[len(tail) - back :])
-    stays = all(isinstance(one, Slice) and one.step is None for one in (*before, *after))
+    stays = all(isinstance(index, Slice) and index.step is None for index in (*before, *after))
     return Tensor(
         front=tuple(axis for axis, _ in (*first, *middle)),
         open=bare.open,

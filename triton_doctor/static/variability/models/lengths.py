@@ -62,7 +62,7 @@ def length(evaluator: Evaluator, value: Value, frame: CallFrame) -> AbstractNumb
             return evaluator.axis(value, 0, frame)
         case Union(options):
             lengths = [length(evaluator, option, frame) for option in options]
-            is_known = lengths[0].literal is not ... and len({one.literal for one in lengths}) == 1
+            is_known = lengths[0].literal is not ... and len({number.literal for number in lengths}) == 1
             return lengths[0] if is_known else choice(lengths)
         case TupleValue(open=False):
             return _literal(value.count)
@@ -133,8 +133,8 @@ def slice_length(evaluator: Evaluator, whole: AbstractNumber, key: Slice, point:
     `x[i : i + step]` has the length `step`, except for the last slice. Bounds from the data make it follow the data;
     with unknown bounds, the hints of the axis remain.
     """
-    lower, upper, step = (_bound(evaluator, one, point) for one in key)
-    numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
+    lower, upper, step = (_bound(evaluator, bound, point) for bound in key)
+    numbers = [bound.literal if bound is not None else None for bound in (lower, upper, step)]
     if all(number is None or type(number) is int for number in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:

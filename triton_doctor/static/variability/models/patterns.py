@@ -49,7 +49,7 @@ def rearranged(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value |
         for option in options
         if isinstance(option, Tensor | SymbolicValue)
     ]
-    known = [one for one in found if one is not None]
+    known = [size for size in found if size is not None]
     if not known or len(known) < len(found):
         return None
     if len(found) < len(options) and [_OPEN] not in groups[1]:

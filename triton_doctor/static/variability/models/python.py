@@ -267,8 +267,8 @@ def _method(evaluator: Evaluator, value: Value, name: str, call: Call, base: Exp
             return either([*([found] if found is not None else []), *rest]) if found is not None or rest else UNKNOWN
         case DictValue(items) if name == "values":
             return TupleValue(items=tuple(items.values()))
-        case ListValue(one, _) if name == "copy":
-            return one
+        case ListValue(content, _) if name == "copy":
+            return content
         case _:
             return UNKNOWN
 
@@ -278,8 +278,8 @@ def _extreme(evaluator: Evaluator, call: Call, point: ProgramPoint, *, smallest:
     values = [evaluator.value(arg, point) for arg in call.args]
     if len(values) > 1:
         return bound([evaluator.as_number(value, point.frame) for value in values])
-    one = element(evaluator, values[0], point.frame)
-    number = evaluator.as_number(one, point.frame)
+    content = element(evaluator, values[0], point.frame)
+    number = evaluator.as_number(content, point.frame)
     match values[0]:
         case TupleValue(items, False):
             return bound([evaluator.as_number(item, point.frame) for item in items])

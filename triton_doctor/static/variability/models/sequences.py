@@ -79,8 +79,8 @@ def concatenate(evaluator: Evaluator, parts: Sequence[Value], frame: CallFrame) 
     """Return the items of the lists, one after the other."""
     tuples = [part for part in parts if isinstance(part, TupleValue)]
     if len(tuples) == len(parts):
-        items = [partial(one.at, position) for one in tuples for position in range(one.count)]
-        return TupleValue(items, is_open=any(one.open for one in tuples))
+        items = [partial(display.at, position) for display in tuples for position in range(display.count)]
+        return TupleValue(items, is_open=any(display.open for display in tuples))
     parts = [part for part in parts if not isinstance(part, TupleValue) or part.count or part.open]
     lengths = [evaluator.length(part, frame) for part in parts]
     return ListValue(either([element(evaluator, part, frame) for part in parts]), counted(sum, lengths))
@@ -123,7 +123,7 @@ def _doubled(evaluator: Evaluator, binding: Binding, frame: CallFrame) -> Abstra
 
 def _comes_round(binding: Binding, function: Function) -> bool:
     """Return whether a loop returns to `binding` without an earlier assignment of the same name."""
-    others = [one.arms for one in function.bindings[binding.name] if one is not binding]
+    others = [rebinding.arms for rebinding in function.bindings[binding.name] if rebinding is not binding]
     return any(arm.loop and not any(arm in arms for arms in others) for arm in binding.arms)
 
 
@@ -150,7 +150,7 @@ def _added(evaluator: Evaluator, site: CallSite, binding: Binding, frame: CallFr
     extends = site.call.func.name == "extend"
     # An added item may be reassigned later: then nothing is known of it.
     is_set = any(
-        isinstance(one, Name) and frame.function.matches(item_store_pattern(one.id)) for one in every_part(arg)
+        isinstance(part, Name) and frame.function.matches(item_store_pattern(part.id)) for part in every_part(arg)
     )
     value = evaluator.value(arg, point) if extends or not is_set else UNKNOWN
     length = evaluator.length(value, frame) if extends else ONE
@@ -166,7 +166,7 @@ def _added(evaluator: Evaluator, site: CallSite, binding: Binding, frame: CallFr
 def _turns(evaluator: Evaluator, arms: Sequence[BranchArm], frame: CallFrame) -> Sequence[AbstractNumber] | None:
     """Return the number of turns of each of the loops `arms`; None if something else decides."""
     lengths: dict[BranchArm, AbstractNumber] = {}
-    for bound in (one for every in frame.function.bindings.values() for one in every):
+    for bound in (binding for every in frame.function.bindings.values() for binding in every):
         match bound.value:
             case IterItem(source) | Unpacked(IterItem(source)) if bound.arms and bound.arms[-1] in arms:
                 value = evaluator.value(source, ProgramPoint(frame, bound.order, bound.arms))
@@ -182,10 +182,10 @@ def multiplied(evaluator: Evaluator, value: Value, point: ProgramPoint) -> Value
         case Shape(of):
             return evaluator.numel(of, point.frame)
         case TupleValue(items, False):
-            parts = [evaluator.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
+            parts = [evaluator.numel(part.of, point.frame) if isinstance(part, Shape) else part for part in items]
             return tensors.product([evaluator.as_number(part, point.frame) for part in parts])
-        case ListValue(one, length):
-            return join([evaluator.as_number(one, point.frame), length])._replace(size=None, literal=...)
+        case ListValue(content, length):
+            return join([evaluator.as_number(content, point.frame), length])._replace(size=None, literal=...)
         case _:
             return UNKNOWN
 
@@ -193,8 +193,8 @@ def multiplied(evaluator: Evaluator, value: Value, point: ProgramPoint) -> Value
 def multiplies(function: Expr) -> bool:
     """Return whether it is `operator.mul` or `lambda a, b: a * b`."""
     match function:
-        case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
-            return {one, other} == {left, right}
+        case Lambda((first, other), BinaryOp("*", (Name(left), Name(right)))):
+            return {first, other} == {left, right}
         case _:
             return final_name(function) == "mul"
 
@@ -203,12 +203,12 @@ def summed(evaluator: Evaluator, value: Value, point: ProgramPoint) -> Value:
     """Return the sum of all items of `value`."""
     match value:
         case TupleValue(items, _):
-            return join([evaluator.as_number(one, point.frame) for one in items])
-        case ListValue(one, length):
-            return join([evaluator.as_number(one, point.frame), length])
+            return join([evaluator.as_number(summand, point.frame) for summand in items])
+        case ListValue(content, length):
+            return join([evaluator.as_number(content, point.frame), length])
         case SymbolicValue():
-            one = evaluator.as_number(element(evaluator, value, point.frame), point.frame)
-            return UNKNOWN.with_integrality(is_integer=one.is_integer)
+            content = evaluator.as_number(element(evaluator, value, point.frame), point.frame)
+            return UNKNOWN.with_integrality(is_integer=content.is_integer)
         case _:
             return UNKNOWN
 
@@ -257,7 +257,9 @@ def several(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) ->
                 TupleValue(parts), counted(prod, [evaluator.length(value, point.frame) for value in values])
             )
         case "broadcast_tensors", args:
-            tensors = [one for arg in args if isinstance(one := evaluator.value(arg, point), Tensor | SymbolicValue)]
+            tensors = [
+                given for arg in args if isinstance(given := evaluator.value(arg, point), Tensor | SymbolicValue)
+            ]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
         case "where", (condition,):  # a tensor of positions for each axis, as `nonzero` returns
             return ListValue(item=_found(condition, name, point), length=UNKNOWN)
@@ -268,11 +270,11 @@ def several(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) ->
 def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
     """Return the tensors that `nonzero` or `unique` returns if asked for several; None if it returns one."""
     asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
-    one = _found(base, name, point)
+    positions = _found(base, name, point)
     if name == "nonzero" and "as_tuple" in asked:
-        return ListValue(item=one, length=UNKNOWN)
+        return ListValue(item=positions, length=UNKNOWN)
     if name == "unique" and any(key.startswith("return_") for key in asked):
-        return TupleValue([one] * (1 + sum(key.startswith("return_") for key in asked)))
+        return TupleValue([positions] * (1 + sum(key.startswith("return_") for key in asked)))
     return None
 
 

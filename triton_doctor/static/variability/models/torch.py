@@ -175,15 +175,15 @@ def _viewed(evaluator: Evaluator, value: Tensor | SymbolicValue, name: str, call
             )
             found = views.flatten(value, first, last) if first is not None and last is not None else None
         case "transpose" | "swapaxes" | "swapdims":
-            one, other = at(0, "dim0", "axis0"), at(1, "dim1", "axis1")
-            found = views.swapped(value, one, other) if one is not None and other is not None else None
+            first_axis, other = at(0, "dim0", "axis0"), at(1, "dim1", "axis1")
+            found = views.swapped(value, first_axis, other) if first_axis is not None and other is not None else None
         case "t":
             found = views.moved(value, (1, 0)) if tensors.rank(value) != 1 else value
         case "movedim" | "moveaxis":
             sources, targets = several(0, "source"), several(1, "destination")
             found = views.movedim(value, sources, targets) if sources and targets else None
         case "permute":
-            given = call.args or tuple(one for key, one in call.keywords if key == "dims")
+            given = call.args or tuple(given_dims for key, given_dims in call.keywords if key == "dims")
             order = axis_numbers(evaluator, given, point)
             found = views.moved(value, order) if order else None
         case "unflatten" if (dim := at(0, "dim")) is not None:
@@ -210,8 +210,8 @@ def _unflattened(
     found = sizes(evaluator, (given,), point) if given is not None else None
     if found is None:
         return None
-    one = Tensor(front=(evaluator.axis(value, dim, point.frame),))
-    parts = views.reshape(one, found)
+    vector = Tensor(front=(evaluator.axis(value, dim, point.frame),))
+    parts = views.reshape(vector, found)
     opened = views.with_axes(value, dim, parts.front, replaced=True) if parts.open is None else None
     return opened._replace(contiguous=value.contiguous is True or None, moved=None) if opened is not None else None
 

@@ -26,7 +26,7 @@ _MOST_STEPS = 3
 def argument(call: Call, position: int, *names: str) -> Expr | None:
     """Return the argument at `position`, or with one of `names`; None if it is missing or hidden by a star."""
     given = call.args[: position + 1]
-    if any(isinstance(one, Star) for one in given):
+    if any(isinstance(arg, Star) for arg in given):
         return None
     if len(given) > position:
         return given[position]
@@ -50,8 +50,8 @@ def axis_number(evaluator: Evaluator, expr: Expr | None, point: ProgramPoint, st
             moved = None if at is None else at + shift if op == "+" else at - shift
             # -1 + 1 is the position after the last axis, not the first
             return moved if at is not None and moved is not None and (at < 0) == (moved < 0) else None
-        case Conditional(_, (one, other)) if steps:
-            return axis_number(evaluator, _unwrapped(one, other), point, steps - 1)
+        case Conditional(_, (option, other)) if steps:
+            return axis_number(evaluator, _unwrapped(option, other), point, steps - 1)
         case Name(name) if steps:
             return _named_axis(evaluator, name, point, steps - 1)
         case _:
@@ -79,11 +79,11 @@ def _named_axis(evaluator: Evaluator, name: str, point: ProgramPoint, steps: int
     return literal if type(literal) is int else None
 
 
-def _unwrapped(one: Expr, other: Expr) -> Expr | None:
+def _unwrapped(option: Expr, other: Expr) -> Expr | None:
     """Return `dim` of `dim if dim >= 0 else dim + x.ndim`."""
-    if _adds_rank(one) == other:
+    if _adds_rank(option) == other:
         return other
-    return one if _adds_rank(other) == one else None
+    return option if _adds_rank(other) == option else None
 
 
 def _adds_rank(expr: Expr) -> Expr | None:
@@ -129,7 +129,7 @@ def sizes(evaluator: Evaluator, args: Sequence[Expr], point: ProgramPoint) -> li
         return [evaluator.number(arg, point) for arg in args]
     if not isinstance(value, TupleValue) or value.open:
         return None
-    return [one if isinstance(one, Shape) else evaluator.as_number(one, point.frame) for one in value.items]
+    return [size if isinstance(size, Shape) else evaluator.as_number(size, point.frame) for size in value.items]
 
 
 def tensor_at(evaluator: Evaluator, expr: Expr | None, point: ProgramPoint) -> AnyTensor | None:

@@ -117,14 +117,14 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
     widest = next((other for other in others if not _is_weight(other)), (others or operands)[0])
     if not known or len(operands) == 1:
         return widest
-    count = max(tensors.rank(one) or 0 for one in known)
+    count = max(tensors.rank(arg) or 0 for arg in known)
     if others and count < _LEAST_KNOWN:
         return widest
     columns = (
-        [tensors.axis_at(one, position - count) for one in known if (tensors.rank(one) or 0) >= count - position]
+        [tensors.axis_at(arg, position - count) for arg in known if (tensors.rank(arg) or 0) >= count - position]
         for position in range(count)
     )
-    same = all(one.contiguous is True for one in known)
+    same = all(arg.contiguous is True for arg in known)
     return Tensor(front=tuple(_broadcast(axes) for axes in columns), contiguous=True if same else None)
 
 
@@ -162,7 +162,7 @@ def concatenated(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
     if isinstance(parts, TupleValue) and not parts.open:
-        lengths = [tensors.axis_at(one, dim) for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
+        lengths = [tensors.axis_at(part, dim) for part in parts.items if isinstance(part, Tensor | SymbolicValue)]
         total = apply_all("+", lengths) if len(lengths) == parts.count else UNKNOWN
     else:
         total = join([tensors.axis_at(first, dim), evaluator.length(parts, point.frame)])
@@ -172,26 +172,26 @@ def concatenated(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value
 
 def _joined_list(evaluator: Evaluator, parts: SymbolicValue, dim: int | None, point: ProgramPoint) -> Tensor:
     """Return `cat(parts, dim)` of a list argument: along that axis it changes as often as any part."""
-    one = element(evaluator, parts, point.frame)
-    if dim is None or not isinstance(one, Tensor | SymbolicValue):
+    part = element(evaluator, parts, point.frame)
+    if dim is None or not isinstance(part, Tensor | SymbolicValue):
         return Tensor(open=UNKNOWN)
-    axis = evaluator.axis(one, dim, point.frame)
+    axis = evaluator.axis(part, dim, point.frame)
     total = axis if axis.decide() is Variability.PER_CALL else UNKNOWN
-    found = views.with_axes(one, dim, (total._replace(size=None),), replaced=True)
+    found = views.with_axes(part, dim, (total._replace(size=None),), replaced=True)
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
 def apply_all(op: str, numbers: Sequence[AbstractNumber]) -> AbstractNumber:
     """Return `a + b + c` for `op` `+`."""
-    return reduce(lambda one, other: apply(op, [one, other]), numbers)
+    return reduce(lambda total, other: apply(op, [total, other]), numbers)
 
 
 def _item_of(parts: Value) -> AnyTensor | None:
     """Return any tensor of a list or tuple."""
     match parts:
         case TupleValue(open=False) if parts.count:
-            items = [one for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
-            return next((one for one in items if tensors.rank(one) is not None), items[0] if items else None)
+            items = [part for part in parts.items if isinstance(part, Tensor | SymbolicValue)]
+            return next((part for part in items if tensors.rank(part) is not None), items[0] if items else None)
         case ListValue(Tensor() | SymbolicValue() as item, _):
             return item
         case _:
@@ -260,7 +260,9 @@ def _parts(evaluator: Evaluator, value: AnyTensor, name: str, call: Call, point:
         several = evaluator.value(given, point)
         if isinstance(given, TupleExpr) or isinstance(several, TupleValue):
             lengths = sizes(evaluator, (given,), point)
-            return TupleValue([part(one) for one in lengths or () if not isinstance(one, Shape)]) if lengths else None
+            return (
+                TupleValue([part(size) for size in lengths or () if not isinstance(size, Shape)]) if lengths else None
+            )
         if isinstance(several, ListValue):
             return ListValue(item=part(evaluator.as_number(several.item, point.frame)), length=several.length)
         length = evaluator.as_number(several, point.frame)
@@ -302,11 +304,11 @@ def batched_alike(product: Tensor, other: AnyTensor) -> Tensor:
     return views.with_axes(product, 0, (batch,), replaced=True) or product
 
 
-def _shared(one: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
+def _shared(length: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
     """Return the length of an axis that two tensors share: the known one, or the one that is PER_MODEL."""
-    if one.kind is not other.kind and Variability.UNKNOWN in (one.kind, other.kind):
-        return other if one.kind is Variability.UNKNOWN else one
-    return min(one, other, key=data_margin) if one.suggests_model or other.suggests_model else one
+    if length.kind is not other.kind and Variability.UNKNOWN in (length.kind, other.kind):
+        return other if length.kind is Variability.UNKNOWN else length
+    return min(length, other, key=data_margin) if length.suggests_model or other.suggests_model else length
 
 
 def contracted(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Tensor:

@@ -56,8 +56,8 @@ def read_note(text: str, kind: str, line: int) -> ShapeNote | None:
     return ShapeNote(axes, quote, kind, line, is_weight=_OF_WEIGHT.search(text) is not None)
 
 
-def _plainer(one: str, other: str) -> str:
-    return one if one.isidentifier() or not other.isidentifier() else other
+def _plainer(axis: str, other: str) -> str:
+    return axis if axis.isidentifier() or not other.isidentifier() else other
 
 
 def read_annotation(annotation: str, line: int) -> ShapeNote | None:

@@ -50,7 +50,7 @@ class ShapeNote(NamedTuple):
         return self.kind != UNPACKING
 
     @property
-    def says(self) -> str:
+    def clause(self) -> str:
         """The note as a part of a sentence: `its comment says (B, T, D)`."""
         return f"its {self.kind} says {self.quote}"
 
