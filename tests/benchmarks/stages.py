@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding
     from triton_doctor.static.project.project import Project
-    from triton_doctor.static.rules.registry import Check
+    from triton_doctor.static.rules import Check
 
 SLOWEST = 5
 

@@ -17,7 +17,8 @@ from triton_doctor.finding import Severity
 from triton_doctor.regular_files import LIMIT_BYTES
 from triton_doctor.settings import Settings
 from triton_doctor.static.python.unreadable import RUNNING
-from triton_doctor.static.rules.registry import Rule, all_rules
+from triton_doctor.static.rules import Rule
+from triton_doctor.static.rules.registry import all_rules
 from triton_doctor.static.scan import Scan, scan
 from triton_doctor.static.sources.files import FileKind, SourceFile, find_files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.finding import Location, Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
@@ -26,14 +26,15 @@ from triton_doctor.static.suppression.reported_files import concerns, move_to_re
 from triton_doctor.static.suppression.suppress import UNUSED, suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.analysis.analysis import Judge
     from triton_doctor.static.project.cache.results import Result
-    from triton_doctor.static.project.cache.scan_cache import ScanStore
+    from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanResult, ScanStore
+    from triton_doctor.static.project.names.kernel_names import KernelNames
     from triton_doctor.static.sources.files import SourceFile
 
 # Rules that report every kernel of a project for one reason.
@@ -69,6 +70,28 @@ class Scan:
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
+class Request(NamedTuple):
+    """How to check files, and on which to report: the arguments of `scan`."""
+
+    settings: Settings
+    cwd: Path
+    report_paths: frozenset[str] | None
+    on_progress: Callable[[int], None]
+    weigh: Judge | None
+
+    def selects(self, code: str) -> bool:
+        """Return whether the settings select the rule `code`."""
+        return is_selected(code, select=self.settings.select, ignore=self.settings.ignore)
+
+
+class Checked(NamedTuple):
+    """What the rules found, the codes of all rules, and the names of the kernels that fixes change."""
+
+    result: Result
+    checks: frozenset[str]
+    names: Mapping[str, KernelNames]
+
+
 @emptying_scan_caches()
 def scan(
     files: Sequence[SourceFile],
@@ -89,68 +112,22 @@ def scan(
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
     database = Database(files, kept.seen)
-    if kept.modules is not None:
-        database.kept = kept.modules
-    is_same = kept is not NO_CACHED_SCAN and database.seen().digests == kept.seen.digests
-    result = combine_results(kept.results, report_paths) if is_same and weigh is None else None
-    scan_result = None
-    scan_cache = None
-    if result is not None:
-        database.known.directives.update(kept.directives)
-        checks = kept.checks
-    else:
-        from triton_doctor.static.project.analysis.analysis import analyze
-        from triton_doctor.static.rules.registry import all_rules, find_planned
-
-        scan_cache = kept.load_rest()
-        before, changes = scan_cache.after_edits(database, PathPatterns(settings.root, settings.tests, cwd))
-        scan_result, result = analyze(
-            database,
-            settings,
-            cwd,
-            before,
-            changes,
-            rules=all_rules(),
-            find=find_planned,
-            report_paths=report_paths,
-            on_progress=on_progress,
-            weigh=weigh,
-        )
-        checks = scan_result.checks
-    known = checks.union(page_paths())
-    ran = frozenset(
-        code
-        for code in (*checks, UNREADABLE, UNUSED)
-        if is_selected(code, select=settings.select, ignore=settings.ignore)
-    )
-    found = result.found
-    if UNREADABLE in ran:
-        unreadable = {one.path: one for one in (*database.unopened.values(), *result.unreadable)}
-        found += tuple(unreadable.values())
-    shown = suppress(found, database.directives(), ran=ran, known=known)
-    names = kept.names
-    if scan_result is not None:
-        known_names = (scan_cache or NO_SCAN_CACHE).names_after_edits(database, scan_result)
-        names = find_names(
-            database,
-            (one for file_result in scan_result.file_results.values() for one in file_result.found),
-            known_names,
-        )
-    if cache is not None and (scan_result is not None or database.seen() != kept.seen):
-        left = kept.load_rest() if scan_cache is None else scan_cache
-        if scan_result is not None:
-            left = ScanCache(kept.seen, database.known, scan_result, names, read_texts(scan_result, database, left))
-        if left is not NO_SCAN_CACHE:
-            cache.write(left._replace(seen=database.seen()))
+    request = Request(settings, cwd, report_paths, on_progress, weigh)
+    result, checks, names = check_with_cache(database, request, kept, cache)
+    found = [finding for finding in result.found if request.selects(finding.code)]
+    if request.selects(UNREADABLE):
+        unreadable = (*database.unopened.values(), *result.unreadable)
+        found += {finding.path: finding for finding in unreadable}.values()
+    ran = frozenset(filter(request.selects, (*checks, UNREADABLE, UNUSED)))
+    shown = suppress(found, database.directives(), ran=ran, known=checks.union(page_paths()))
     others = OtherFiles(database.python, names, cwd, projects or (cwd,))
     reported = (finding for finding in shown if concerns(finding, report_paths))
     seen = [others.judge(finding) for finding in ignore_per_file(reported, settings, cwd)]
+    undecided = undecided_still(result)
     notebooks = NotebookCells(files, database.source_of)
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
-    undecided = undecided_still(result)
-    if notebooks:
-        undecided = tuple(one.relocate(partial(show_location, read=notebooks.read)) for one in undecided)
+        undecided = tuple(size.relocate(partial(show_location, read=notebooks.read)) for size in undecided)
     seen = sum_up(seen)
     seen = list(leave_out_own([*move_to_reported(seen, report_paths, notebooks.source_of)], projects or (cwd,)))
     return Scan(
@@ -171,6 +148,42 @@ def scan(
     )
 
 
+def check_with_cache(database: Database, request: Request, kept: CachedScan, cache: ScanStore | None) -> Checked:
+    """Return what `kept` has if no file changed; else check what changed, and store the scan in `cache`."""
+    if kept.modules is not None:
+        database.kept = kept.modules
+    is_same = kept is not NO_CACHED_SCAN and database.seen().digests == kept.seen.digests
+    known = combine_results(kept.results, request.report_paths) if is_same and request.weigh is None else None
+    if known is not None:
+        database.known.directives.update(kept.directives)
+        if cache is not None and database.seen() != kept.seen and (rest := kept.load_rest()) is not NO_SCAN_CACHE:
+            cache.write(rest._replace(seen=database.seen()))
+        return Checked(known, kept.checks, kept.names)
+    before = kept.load_rest()
+    scan_result, result = check(database, request, before)
+    found = (finding for file_result in scan_result.file_results.values() for finding in file_result.found)
+    names = find_names(database, found, before.names_after_edits(database, scan_result))
+    if cache is not None:
+        database.directives()  # kept with the other facts about the files
+        texts = read_texts(scan_result, database, before)
+        cache.write(ScanCache(database.seen(), database.known, scan_result, names, texts))
+    return Checked(result, scan_result.checks, names)
+
+
+def check(database: Database, request: Request, before: ScanCache) -> tuple[ScanResult, Result]:
+    """Return the results of all files, those in `before` where they still hold, and the report on those wanted."""
+    from triton_doctor.static.project.analysis.analysis import analyze
+    from triton_doctor.static.project.analysis.file_analysis import Analysis
+    from triton_doctor.static.project.analysis.parts import empty_project
+    from triton_doctor.static.rules.registry import all_rules, find_planned
+
+    settings, cwd, report_paths, on_progress, weigh = request
+    find = partial(find_planned, codes=frozenset(filter(request.selects, all_rules())))
+    earlier, changes = before.after_edits(database, PathPatterns(settings.root, settings.tests, cwd))
+    analysis = Analysis(empty_project(database, settings, cwd), database, find, earlier, changes, report_paths)
+    return analyze(analysis, all_rules(), on_progress, weigh)
+
+
 def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     """Return `scan`, of files below `base`, with paths for a user in `cwd`. The result is not for editing."""
     if base == cwd:
@@ -179,7 +192,7 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     return replace(
         scan,
         findings=tuple(show_finding(finding, show) for finding in scan.findings),
-        undecided=tuple(one.relocate(lambda at: replace(at, path=show(at.path))) for one in scan.undecided),
+        undecided=tuple(size.relocate(lambda at: replace(at, path=show(at.path))) for size in scan.undecided),
     )
 
 
@@ -201,8 +214,12 @@ def sum_up(findings: Sequence[Finding]) -> list[Finding]:
 
 def undecided_still(result: Result) -> tuple[Undecided, ...]:
     """Return the undecided constexprs of `result` that no recorded run decides."""
-    judged = {(one.facts.kernel_location, one.facts.parameter) for one in result.found if one.evidence is not None}
-    return tuple(one for one in result.undecided if (one.kernel_location, one.parameter) not in judged)
+    judged = {
+        (finding.facts.kernel_location, finding.facts.parameter)
+        for finding in result.found
+        if finding.evidence is not None
+    }
+    return tuple(size for size in result.undecided if (size.kernel_location, size.parameter) not in judged)
 
 
 class NotebookCells:

@@ -89,14 +89,14 @@ class Workbench:
         except CannotEditError as error:
             raise _FailedError(every, str(error)) from None
         try:
-            owned = sorted(editor.edits(changes), key=lambda one: one.edit)
+            owned = sorted(editor.edits(changes), key=lambda owned_edit: owned_edit.edit)
         except CannotEditError as error:
             raise _FailedError(_to_blame(editor, changes), str(error)) from None
         for before, after in pairwise(owned):
             if after.edit.start < before.edit.end:
-                later = max(before, after, key=lambda one: min(map(changes.index, one.changes)))
+                later = max(before, after, key=lambda owned_edit: min(map(changes.index, owned_edit.changes)))
                 raise _FailedError(later.changes, OVERLAPS)
-        result = editor.text.spliced(one.edit for one in owned)
+        result = editor.text.spliced(owned_edit.edit for owned_edit in owned)
         if not _parses(result):
             raise _FailedError(every, "what came out does not parse")
         return result

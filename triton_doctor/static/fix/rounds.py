@@ -72,20 +72,20 @@ def fix(
             for finding in found.findings
             if finding.fixable in accepted and finding.severity >= settings.fail_on
         ]
-        wanted = [one for one in fixable if name_of(one) not in without and name_of(one) not in others]
+        wanted = [finding for finding in fixable if name_of(finding) not in without and name_of(finding) not in others]
         if not wanted:
             break
         from triton_doctor.static.fix.apply import Workbench  # also imports libcst
 
         applied = Workbench(found.source_of).apply(_one_a_parameter(wanted))
-        left.update((name_of(one), (one, why)) for one, why in applied.left)
+        left.update((name_of(finding), (finding, why)) for finding, why in applied.left)
         for path, data in applied.files.items():
             source = found.source_of(path)
             assert source is not None
             before.setdefault(path, source)
             current[path] = current[path]._replace(text=data)
-        for one in applied.made:
-            left.pop(name_of(one), None)
+        for fixed in applied.made:
+            left.pop(name_of(fixed), None)
         made += applied.made
         if not applied.made:
             break
@@ -109,7 +109,7 @@ def _one_a_parameter(findings: Iterable[Finding]) -> list[Finding]:
     """Return the first finding for each parameter; its fix may settle the others."""
     taken = set[tuple[str, int, str]]()
     chosen = []
-    for finding in sorted(findings, key=lambda one: (one.code, one.order)):
+    for finding in sorted(findings, key=lambda candidate: (candidate.code, candidate.order)):
         location, name = finding.facts.kernel_location, finding.facts.parameter
         if location is not None and name is not None and finding.code in _OF_A_PARAMETER:
             key = (location.path, location.line, name)

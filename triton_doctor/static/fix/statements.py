@@ -29,7 +29,7 @@ def drop_statement(text: Text, tree: Tree, change: DropStatement) -> Iterator[Ed
         yield _line(text, tree, line)
     used = {name.value for name in _names(node)}
     for name in used:
-        if sum(1 for one in tree.of(cst.Name) if one.value == name and not _is_imported(tree, one)) == 1:
+        if sum(1 for use in tree.of(cst.Name) if use.value == name and not _is_imported(tree, use)) == 1:
             yield from _drop_import(text, tree, name)
 
 
@@ -114,7 +114,7 @@ def _drop_import(text: Text, tree: Tree, name: str) -> Iterator[Edit]:
     if len(aliases) == 1:
         yield _line(text, tree, line)
     else:
-        yield from drop_items(text, [tree.bounds(one) for one in aliases], frozenset({list(aliases).index(alias)}))
+        yield from drop_items(text, [tree.bounds(part) for part in aliases], frozenset({list(aliases).index(alias)}))
 
 
 def _bound_name(alias: cst.ImportAlias) -> str | None:

@@ -79,12 +79,12 @@ def _limits_given(parts: list[ast.expr], *, holds: bool) -> list[Bounded]:
 def _alternatives(parts: list[ast.expr], *, holds: bool) -> list[Bounded]:
     """Return the bound from several tests of one name of which one holds: `n == 1 or n == width`."""
     found = [[*limits_of(part, holds=holds)] for part in parts]
-    single = [one[0] for one in found if len(one) == 1]
-    if len(single) < len(parts) or len({(one.name, one.axis, one.given) for one in single}) > 1:
+    single = [bounds[0] for bounds in found if len(bounds) == 1]
+    if len(single) < len(parts) or len({(bound.name, bound.axis, bound.given) for bound in single}) > 1:
         return []
-    choices = tuple(choice for one in single for choice in one.choices)
-    sizes = [one.high for one in single if one.high is not None and one.is_equal]
-    if not choices or len(sizes) + sum(bool(one.choices) for one in single) < len(single):
+    choices = tuple(choice for bound in single for choice in bound.choices)
+    sizes = [bound.high for bound in single if bound.high is not None and bound.is_equal]
+    if not choices or len(sizes) + sum(bool(bound.choices) for bound in single) < len(single):
         return []
     if not sizes:
         return [single[0]._replace(choices=tuple(dict.fromkeys(choices)))]
@@ -128,10 +128,10 @@ def _compared(left: ast.expr, op: type[ast.cmpop], right: ast.expr) -> Iterator[
 def _without_factor(node: ast.expr) -> tuple[ast.expr, int]:
     """Return `n` and 4 for `n * 4`; the whole expression and 1 if no positive literal multiplies it."""
     match node:
-        case ast.BinOp(left=one, op=ast.Mult(), right=ast.Constant(value=int(factor))) if factor > 0:
-            return one, factor
-        case ast.BinOp(left=ast.Constant(value=int(factor)), op=ast.Mult(), right=one) if factor > 0:
-            return one, factor
+        case ast.BinOp(left=operand, op=ast.Mult(), right=ast.Constant(value=int(factor))) if factor > 0:
+            return operand, factor
+        case ast.BinOp(left=ast.Constant(value=int(factor)), op=ast.Mult(), right=operand) if factor > 0:
+            return operand, factor
     return node, 1
 
 

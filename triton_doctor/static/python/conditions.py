@@ -65,8 +65,8 @@ def decided_flag(test: ast.expr | None, *, holds: bool) -> tuple[str | None, boo
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return decided_flag(operand, holds=not holds)
         case ast.BoolOp(op=op, values=parts) if isinstance(op, ast.And) is holds:
-            found = [one for part in parts if (one := decided_flag(part, holds=holds))[0] is not None]
-            return min(found, key=lambda one: name_in_flag(one[0] or "") is not None, default=(None, True))
+            found = [decided for part in parts if (decided := decided_flag(part, holds=holds))[0] is not None]
+            return min(found, key=lambda decided: name_in_flag(decided[0] or "") is not None, default=(None, True))
         case _:
             return None, True
 

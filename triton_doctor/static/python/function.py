@@ -6,12 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from triton_doctor.finding import Span
     from triton_doctor.static.python.ir import Call, Expr
     from triton_doctor.static.python.module import BodyUses
     from triton_doctor.static.sources.source_text import TextPattern
+
+LAUNCHING_METHODS = ("run", "warmup")
+_METHOD_CALLS = tuple(f".{name}(".encode() for name in LAUNCHING_METHODS)
+
+
+def calls_subscript(holds: Callable[[bytes], bool]) -> bool:
+    """Return whether a text, searched by `holds`, may call a subscript, as each launch does that is not by a method."""
+    return holds(b"](") or holds(b"] (")
+
+
+def may_launch(holds: Callable[[bytes], bool]) -> bool:
+    """Return whether a text, searched by `holds`, may contain something that is read as a launch."""
+    return calls_subscript(holds) or (holds(b"grid") and any(map(holds, _METHOD_CALLS)))
 
 
 class BranchArm(NamedTuple):
@@ -293,9 +306,7 @@ class Function:
     @property
     def may_launch(self) -> bool:
         """Return whether its text may contain a launch."""
-        if self.holds(b"](") or self.holds(b"] (") or self.may_declare_launch:
-            return True
-        return self.holds(b"grid") and (self.holds(b".run(") or self.holds(b".warmup("))
+        return may_launch(self.holds) or self.may_declare_launch
 
     @property
     def may_declare_launch(self) -> bool:

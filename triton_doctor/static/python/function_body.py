@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.python.bounds import limits_of
@@ -19,6 +18,7 @@ from triton_doctor.static.python.conditions import (
     packed_row,
 )
 from triton_doctor.static.python.function import (
+    LAUNCHING_METHODS,
     Argument,
     AssertedBound,
     Binding,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from triton_doctor.static.sources.source_text import SourceText
 
 
-LAUNCHING_METHODS = frozenset({"run", "warmup"})
 _GENERIC = frozenset({"list", "dict", "tuple", "set", "frozenset", "type", "defaultdict", "deque", "OrderedDict"})
 # The method of a launch that a function returns as data: `return grid, dict(x_ptr=x, BLOCK=64)`.
 DECLARED = "return"
@@ -96,7 +95,7 @@ class Body:
             self._order += 1
             self._statement(statement)
             if isinstance(statement, ast.Raise | ast.Return):
-                self._unreachable += [(one.lineno, one.end_lineno or one.lineno) for one in statements[index + 1 :]]
+                self._unreachable += [(dead.lineno, dead.end_lineno or dead.lineno) for dead in statements[index + 1 :]]
                 break
 
     def read_defaults(self, args: ast.arguments) -> None:
@@ -159,7 +158,7 @@ class Body:
                         self._assign(item.optional_vars, entered, node.lineno)
                 self._guarded(node.body, expects_error=any(expects_error(item.context_expr) for item in node.items))
             case ast.Try() | ast.TryStar():
-                self._guarded(node.body, expects_error=any(catches_compile_error(one) for one in node.handlers))
+                self._guarded(node.body, expects_error=any(catches_compile_error(handler) for handler in node.handlers))
                 for handler in node.handlers:
                     self._branch(handler.body, [])
                 self.read(node.orelse)
@@ -258,9 +257,12 @@ class Body:
         for name, axis, high, choices, given, is_equal in limits_of(spelled, holds=holds):
             bound = self._lowering.lower(high) if high is not None else None
             arms = self._arms
-            for one in given:
+            for param in given:
                 self._branches += 1
-                arms = (*arms, BranchArm(self._branches, 0, 2, False, flag=none_flag(one), is_true=False, given=one))
+                arms = (
+                    *arms,
+                    BranchArm(self._branches, 0, 2, False, flag=none_flag(param), is_true=False, given=param),
+                )
             limits = self._limits.setdefault(name, [])
             limits.append(AssertedBound(axis, bound, choices, self._order, arms, left, is_equal))
         flag, is_none = decided_flag(test, holds=holds) if raises else (None, True)
@@ -325,34 +327,6 @@ class Body:
                 arms=self._arms,
             )
         )
-
-
-# A called subscript, but not `table["key"](x)`, and not a Markdown link.
-_LAUNCH = re.compile(rb"\](?<![\"']\])\((?!https?:)")
-# The line before the bracket of `add[grid] (x)`: it begins a statement, since prose has a space there as well.
-_BEFORE_SPACE = re.compile(rb"[ \t]*(?:(?:\w+[ \t]*=[ \t]*)?[\w.]+\[.*)?")
-_METHODS = tuple(f".{name}(".encode() for name in sorted(LAUNCHING_METHODS))
-
-
-def calls_subscript(data: bytes) -> bool:
-    """Return whether `data` may call a subscript, as every launch does that is not by a method."""
-    return b"](" in data or _calls_after_space(data)
-
-
-def may_launch(data: bytes) -> bool:
-    """Return whether a file that holds `data` may contain something that `Body` reads as a launch."""
-    by_method = b"grid" in data and any(text in data for text in _METHODS)
-    return by_method or (b"](" in data and _LAUNCH.search(data) is not None) or _calls_after_space(data)
-
-
-def _calls_after_space(data: bytes) -> bool:
-    at = data.find(b"] (")
-    while at != -1:
-        if _BEFORE_SPACE.fullmatch(data, data.rfind(b"\n", 0, at) + 1, at):
-            return True
-        end = data.find(b"\n", at)  # what begins this line does not begin a launch further on in it
-        at = data.find(b"] (", end) if end != -1 else -1
-    return False
 
 
 def _may_be_grid(subscript: Subscript, call: Call) -> bool:

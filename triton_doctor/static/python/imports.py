@@ -79,13 +79,13 @@ def import_statements(
             kind = type(node)
             if kind is ast.Import or kind is ast.ImportFrom:
                 yield level, node  # type: ignore[misc]
-            elif kind in _BLOCKS and (kind not in _DEFINITIONS or _says_import(node, source)):
+            elif kind in _BLOCKS and (kind not in _DEFINITIONS or _holds_import(node, source)):
                 for name in _BLOCKS[kind]:
                     inner += getattr(node, name)
         level += 1
 
 
-def _says_import(node: Any, source: SourceText) -> bool:
+def _holds_import(node: Any, source: SourceText) -> bool:
     return source.text.find(b"import", *source.bounds(node.lineno, node.end_lineno)) != -1
 
 

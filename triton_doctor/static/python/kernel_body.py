@@ -92,8 +92,8 @@ class _UseReader:
         for name in FIELDS[type(node)]:
             child = getattr(node, name)
             if type(child) is list:
-                for one in child:
-                    self.visit(one)
+                for child_node in child:
+                    self.visit(child_node)
             elif child is not None:
                 self.visit(child)
 
@@ -156,13 +156,13 @@ class _UseReader:
         arms = [node.body, node.orelse] if isinstance(node, ast.If) else [[node.body], [node.orelse]]
         if type(node.test) is ast.Constant:  # Triton skips the other arm
             skipped = arms.pop(1 if node.test.value else 0)
-            self._skipped += (part for one in skipped for part in parts(one) if isinstance(part, ast.Name))
+            self._skipped += (part for statement in skipped for part in parts(statement) if isinstance(part, ast.Name))
             is_known = False
         marks = [self._names.mark()]
         self._branches += 1
         for arm in arms:
-            for one in arm:
-                self.visit(one)
+            for statement in arm:
+                self.visit(statement)
             marks.append(self._names.mark())
         self._branches -= 1
         if is_known:

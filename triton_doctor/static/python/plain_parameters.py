@@ -159,7 +159,7 @@ class _PlainUses:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
                 values
             ):
-                for target, value in zip(targets, [self._of(one) for one in values], strict=True):
+                for target, value in zip(targets, [self._of(expr) for expr in values], strict=True):
                     self._bind(target, value)
             case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
                 self._bind(target, self._of(value))
@@ -264,11 +264,13 @@ class _PlainUses:
         folds = left.folds and right.folds
         is_exact = left.is_integer and right.is_integer and (compares or (isinstance(op, ast.Sub) and not right.roots))
         # A plain argument of 1 folds too: where a larger one wraps in any case, but not where it would be rounded.
-        is_argument = not divides and any(one.type is not _Type.FOLDED and not one.roots for one in (left, right))
-        for one, other in ((left, right), (right, left)):
-            is_divided = divides and (other.type not in (_Type.FOLDED, _Type.FLAG, _Type.SIGNED) or not one.is_integer)
+        is_argument = not divides and any(side.type is not _Type.FOLDED and not side.roots for side in (left, right))
+        for operand, other in ((left, right), (right, left)):
+            is_divided = divides and (
+                other.type not in (_Type.FOLDED, _Type.FLAG, _Type.SIGNED) or not operand.is_integer
+            )
             if other.type is _Type.DATA or is_divided:
-                self._refuse(one)
+                self._refuse(operand)
         if not (compares or divides or isinstance(op, _COMPUTING)) or (folds and not is_exact and not is_argument):
             self._refuse(left, right)
         if left.type is right.type is _Type.FOLDED:
@@ -341,14 +343,16 @@ def _promoted(left: _BodyValue, right: _BodyValue) -> _Type:
     return most
 
 
-def _join(one: _BodyValue, other: _BodyValue) -> _BodyValue:
+def _join(first: _BodyValue, other: _BodyValue) -> _BodyValue:
     """Return the value that is one of the two."""
-    least, most = sorted((one.type, other.type))
+    least, most = sorted((first.type, other.type))
     if least is not most and (least is _Type.FOLDED or (least is _Type.FLAG and most is _Type.WIDE)):
         least = _Type.DATA
-    return _BodyValue(least, one.folds or other.folds, one.roots | other.roots, one.is_integer and other.is_integer)
+    return _BodyValue(
+        least, first.folds or other.folds, first.roots | other.roots, first.is_integer and other.is_integer
+    )
 
 
-def _joined(one: dict[str, _BodyValue], other: dict[str, _BodyValue]) -> dict[str, _BodyValue]:
+def _joined(first: dict[str, _BodyValue], other: dict[str, _BodyValue]) -> dict[str, _BodyValue]:
     """Return what is known of each name where one of two paths was taken."""
-    return {**one, **{name: _join(one.get(name, value), value) for name, value in other.items()}}
+    return {**first, **{name: _join(first.get(name, value), value) for name, value in other.items()}}

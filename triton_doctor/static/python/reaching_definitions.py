@@ -48,18 +48,18 @@ def reaching_definitions(function: Function, name: str, order: int, arms: tuple[
     return ReachingDefinitions(tuple(found), certain=False)
 
 
-def are_exclusive(one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
+def are_exclusive(arms: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
     """Return whether the two are in different arms of one branch."""
-    for arm in one:
+    for arm in arms:
         for its in other:
             if arm.branch == its.branch and arm.side != its.side:
                 return True
     return False
 
 
-def _contradict(function: Function, one: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
-    """Return whether one flag, assigned at most once, must be true for `one` and false for `other`."""
-    for arm in one:
+def _contradict(function: Function, arms: tuple[BranchArm, ...], other: tuple[BranchArm, ...]) -> bool:
+    """Return whether one flag, assigned at most once, must be true for `arms` and false for `other`."""
+    for arm in arms:
         if arm.flag is not None:
             for its in other:
                 if arm.flag == its.flag and arm.is_true != its.is_true:

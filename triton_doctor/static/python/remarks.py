@@ -124,14 +124,14 @@ def _read_header(text: str, at: int, starts: Sequence[int], first: int) -> tuple
         if depth == 1 and not header.is_over:
             header.take(token, start, text, starts)
     rows = sorted({row for _, row in header.names})
-    said: dict[int, str] = {}
+    comments: dict[int, str] = {}
     for row, comment in header.comments.items():
         # A comment after the last line of a long annotation or default belongs to the parameter that ends there.
         line = text[starts[row] : starts[row + 1] if row + 1 < len(starts) else len(text)]
         if not line.lstrip().startswith("#") and (at_row := bisect_right(rows, row)):
-            said.setdefault(rows[at_row - 1], comment)
+            comments.setdefault(rows[at_row - 1], comment)
     parameters = {
-        name: ParameterRemark(header.annotations.get(name, ""), said.get(row, ""), first + row)
+        name: ParameterRemark(header.annotations.get(name, ""), comments.get(row, ""), first + row)
         for name, row in header.names
     }
     return parameters, end

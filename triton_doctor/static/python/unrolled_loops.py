@@ -67,14 +67,14 @@ def _find_obstacles(kernel: Kernel, source: bytes, name: str) -> RangeObstacles:
     every = tuple(chain.from_iterable(map(parts, node.body)))
     reached = _computed_from({name}, every)
     loops = [
-        one for one in every if isinstance(one, ast.For) and is_unrolled(one.iter) and _mentions(one.iter, reached)
+        loop for loop in every if isinstance(loop, ast.For) and is_unrolled(loop.iter) and _mentions(loop.iter, reached)
     ]
     if not loops or not all(_is_a_range(loop, reached) for loop in loops):
         return RangeObstacles(is_known=True)  # a function that the kernel calls has the loop
     known = _computed_from({name, *names_in_all(loop.target for loop in loops)}, every)
     ranges = {id(loop.iter) for loop in loops}
     needed = any(_needs(part, known, ranges) for part in every) or any(_returns(loop) for loop in loops)
-    carried = dict.fromkeys(one for loop in loops for one in _carried(node, loop))
+    carried = dict.fromkeys(name for loop in loops for name in _carried(node, loop))
     return RangeObstacles(tuple(carried), needed)
 
 
@@ -150,7 +150,7 @@ def _carried(node: Definition, loop: ast.For) -> Sequence[str]:
     every = list(chain.from_iterable(map(parts, node.body)))
     outside = {part.id for part in every if isinstance(part, ast.Name) and id(part) not in inside}
     outside |= {argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    return [one for one in bound if one in outside and one not in targets and not _keeps_its_type(one, body)]
+    return [name for name in bound if name in outside and name not in targets and not _keeps_its_type(name, body)]
 
 
 def _keeps_its_type(name: str, body: Sequence[ast.AST]) -> bool:

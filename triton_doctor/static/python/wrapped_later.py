@@ -46,7 +46,7 @@ def tuned_by_call(
         if not is_tuned or site.arms or site.span is None:
             continue
         found.setdefault(name, []).append([(wrapper, site.span) for wrapper in wrappers])
-        if all(one.value != site.call for one in bindings.get(name, ())):
+        if all(binding.value != site.call for binding in bindings.get(name, ())):
             renamed.add(name)
     return {
         name: [wrapper for wrappers in tuned for wrapper in wrappers]

@@ -18,3 +18,23 @@ Example, `autotune_key_unknown.py`:
 
 Read `registry` first, then any rule; `autotune_key_unknown` is the shortest. The first line of each file is its rule.
 """
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from triton_doctor.finding import Finding
+from triton_doctor.plan import Plan
+from triton_doctor.static.project.project import Project
+
+Check: TypeAlias = Callable[[Project], Iterator[Finding]]
+Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule: `check` finds violations of `code`, and `plan` fixes one; None if there is no fix."""
+
+    code: str
+    check: Check
+    plan: Planner | None = None

@@ -15,7 +15,7 @@ from triton_doctor.static.project.launches.launches import (
 from triton_doctor.static.python.ir import BinaryOp, Const, Expr, Name, every_part
 from triton_doctor.static.python.module import is_for_a_fork
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.configs import find_configs
 from triton_doctor.static.variability.queries.queries import find_literals, find_module_literals
 
@@ -87,9 +87,9 @@ def _values(project: Project, kernel: Kernel, name: str) -> Iterator[_GivenNumbe
                 if type(module_literal.value) is int:
                     yield _GivenNumber(name, module_literal.value, kernel.path, param.span, None)
     for config in find_configs(project, kernel):
-        for one in config.parameters.get(name, ()):
-            if kernel.autotune is not None and type(one.value) is int:
-                yield _GivenNumber(name, one.value, kernel.path, kernel.autotune.span, None)
+        for config_value in config.parameters.get(name, ()):
+            if kernel.autotune is not None and type(config_value.value) is int:
+                yield _GivenNumber(name, config_value.value, kernel.path, kernel.autotune.span, None)
 
 
 def _count(arange: Arange, values: Mapping[str, int]) -> int | None:
@@ -104,18 +104,18 @@ def _number(expr: Expr, values: Mapping[str, int]) -> int | None:
         case Name(name):
             return values.get(name)
         case BinaryOp(op, (left, right)):
-            one, other = _number(left, values), _number(right, values)
-            if one is None or other is None:
+            first, other = _number(left, values), _number(right, values)
+            if first is None or other is None:
                 return None
             match op:
                 case "+":
-                    return one + other
+                    return first + other
                 case "-":
-                    return one - other
+                    return first - other
                 case "*":
-                    return one * other
+                    return first * other
                 case "//" if other:
-                    return one // other
+                    return first // other
     return None
 
 

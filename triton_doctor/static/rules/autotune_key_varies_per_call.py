@@ -13,7 +13,7 @@ from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of
 from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.companions import describe_companions, spare_keys
 from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, join_words, varying_keys
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
@@ -46,12 +46,12 @@ def check(project: Project) -> Iterator[Finding]:
 def _finding(project: Project, varying: Sequence[tuple[Parameter, ParameterSource]]) -> Finding:
     parameter, worst = min(
         varying,
-        key=lambda one: (
-            find_pruner(project, one[0].kernel, one[0].param.name) is not None,
-            one[0].param.is_constexpr,
-            not one[1].number.from_data,
-            one[1].path,
-            one[1].span,
+        key=lambda pair: (
+            find_pruner(project, pair[0].kernel, pair[0].param.name) is not None,
+            pair[0].param.is_constexpr,
+            not pair[1].number.from_data,
+            pair[1].path,
+            pair[1].span,
         ),
     )
     kernel, name = parameter.kernel, parameter.param.name

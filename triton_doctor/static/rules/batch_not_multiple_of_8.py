@@ -8,7 +8,7 @@ from triton_doctor.finding import Facts, Finding, Severity, Span
 from triton_doctor.static.python.ir import Attr, Call, Const, Expr, Name, Subscript, TupleExpr, final_name
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

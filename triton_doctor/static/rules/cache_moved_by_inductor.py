@@ -8,7 +8,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.database.dependencies import declare_query
 from triton_doctor.static.project.launches.launches import launches_of
 from triton_doctor.static.python.ir import Call, dotted
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.idle_code import explain_idle_kernel
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def read_compiles(module: Module, _: str) -> bool:
         for function in module.functions.values()
         for decorator in function.decorators
     ]
-    return any(_names_compile(module, dotted(one) or "") for one in used)
+    return any(_names_compile(module, dotted(use) or "") for use in used)
 
 
 COMPILES = declare_query("torch_compile", read_compiles)
@@ -46,7 +46,7 @@ def check(project: Project) -> Iterator[Finding]:
     """Yield an info for each kernel that a program launches beside torch.compile; a scan sums them up."""
     own = [setting for file in project.environment for setting in file.settings if setting.variable == VARIABLE]
     # What a function sets to a folder that no file states, Inductor's for example, is not where the program starts.
-    if any(one.function is None or one.value for one in own):
+    if any(setting.function is None or setting.value for setting in own):
         return
     if not own and VARIABLE in project.set_anywhere:
         return

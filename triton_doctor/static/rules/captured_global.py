@@ -14,7 +14,7 @@ from triton_doctor.static.project.launches.launches import (
 )
 from triton_doctor.static.python.ir import Call, Const, Expr, TupleExpr, final_name
 from triton_doctor.static.python.module import is_for_a_fork
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import Launching
 from triton_doctor.variables import Version
@@ -89,11 +89,11 @@ def _skips(project: Project, kernel: Kernel, flag: str | None, value: bool) -> b
     param = next(parameter for parameter in kernel.params if parameter.name == flag)
     launches = launches_of(project).get(kernel.key, ())
     given = [spelled_out(launch, kernel).get(flag) for launch in launches if not hides_arguments(launch)]
-    values = [param.default if one is None else one.value for one in given]
+    values = [param.default if passed is None else passed.value for passed in given]
     return (
         param.is_constexpr
         and 0 < len(launches) == len(given)
-        and all(isinstance(one, Const) and bool(one.value) is not value for one in values)
+        and all(isinstance(passed, Const) and bool(passed.value) is not value for passed in values)
         and not kernel.may_set(flag)
     )
 
@@ -151,7 +151,7 @@ def _advise_reads(name: str, bindings: Sequence[Binding]) -> str:
 
 def _changes(project: Project, kernel: Kernel, reassigned: Sequence[_Reassigned]) -> Finding:
     function, first = reassigned[0].function, reassigned[0]
-    names = " and ".join(f"`{one.name}`" for one in reassigned[:2])
+    names = " and ".join(f"`{binding.name}`" for binding in reassigned[:2])
     if len(reassigned) > 2:
         names = f"`{first.name}` and {len(reassigned) - 1} others"
     what = f"the global {names}" if len(reassigned) == 1 else f"the globals {names}"

@@ -11,7 +11,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of, launch_starts, pointers
 from triton_doctor.static.project.launches.launches import is_expected_to_fail, launches_of
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import ParameterUses
 from triton_doctor.static.variability.queries.parameters import parameters
@@ -106,7 +106,7 @@ def _unknown(project: Project, kernel: Kernel, option: str, name: str) -> Findin
         code=CODE,
         severity=severity,
         message=f"`{option}` names {named}, but `{kernel.name}` has no such parameter: Triton ignores it",
-        advice=f"did you mean {' or '.join(f'`{one}`' for one in meant)}?"
+        advice=f"did you mean {' or '.join(f'`{suggestion}`' for suggestion in meant)}?"
         if meant
         else f"the parameters are {', '.join(f'`{param.name}`' for param in kernel.params)}",
         facts=_facts(kernel, option, name),
@@ -128,9 +128,9 @@ def meant_by(kernel: Kernel, name: str) -> tuple[str, ...]:
     free = [param.name for param in kernel.params if not param.is_constexpr and param.name not in listed]
     short = name.casefold()
     part = [
-        one
-        for one in free
-        if one.casefold() == short or one.casefold().startswith(f"{short}_") or one.casefold().endswith(f"_{short}")
+        name
+        for name in free
+        if name.casefold() == short or name.casefold().startswith(f"{short}_") or name.casefold().endswith(f"_{short}")
     ]
     if part:
         return tuple(part)

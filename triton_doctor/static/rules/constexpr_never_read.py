@@ -26,7 +26,7 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import launches_of, spelled_out
 from triton_doctor.static.python.ir import Const, Name
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.queries.companions import advise_companions, describe_companions
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
@@ -57,7 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
     parameter. One that decorators take by name can only lose its annotation, which pays if it varies.
     """
     every = Parameters(project)
-    plain = (one for kernel in project.kernels() for one in every.of(kernel, _may_specialize))
+    plain = (parameter for kernel in project.kernels() for parameter in every.of(kernel, _may_specialize))
     for parameter in (*parameters(project), *plain):
         if parameter.use == "unread" and parameter.kernel.key in launches_of(project):
             found = _finding(project, parameter)

@@ -21,7 +21,7 @@ from triton_doctor.static.project.calls.surroundings import (
 from triton_doctor.static.project.launches.launches import hides_arguments, spelled_out
 from triton_doctor.static.python.ir import Const, Lambda, Name
 from triton_doctor.static.python.plain_parameters import find_plain_constexprs
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.companions import (
     advise_companions,
     describe_companions,
@@ -112,7 +112,7 @@ def _range_end(project: Project, parameter: Parameter, worst: ParameterSource) -
     if worst.kind is not Variability.PER_CALL:
         return None
     varying = (source for source in parameter.sources if source.kind is Variability.PER_CALL)
-    ranging = [find_range_end(project, parameter, one) for one in varying]
+    ranging = [find_range_end(project, parameter, source) for source in varying]
     return ranging[0] if all(ranging) else None
 
 
@@ -190,7 +190,7 @@ def _advise_range(project: Project, parameter: Parameter) -> str:
             f"`range` takes a plain argument, but the body may need `{name}` or the loop's variable while it compiles; "
             f"change it so that it does not, or limit how many values `{name}` takes"
         )
-    carried = join_words([f"`{one}`" for one in obstacles.carried])
+    carried = join_words([f"`{name}`" for name in obstacles.carried])
     return (
         f"`range` takes a plain argument, but only if {carried} {'has' if len(obstacles.carried) == 1 else 'have'} the "
         f"same type and shape before the loop and in it; else limit how many values `{name}` takes"
@@ -263,7 +263,7 @@ def _bucket(project: Project, finding: Finding, kernel: Kernel, param: Param) ->
             continue
         if imported is None or imported.member is not None or imported.module != "triton":
             return None
-        if not any(one is not argument and one.value == argument.value for one in given.values()):
+        if not any(passed is not argument and passed.value == argument.value for passed in given.values()):
             return None
         before = f"{argument.name}=" if argument.name is not None else ""
         text = f"{before}triton.next_power_of_2({{}})"

@@ -9,7 +9,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.calls.surroundings import pointers
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Conditional, Const, Expr, Name, Unpacked, dotted
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import in_autotune_key, parameters
@@ -59,19 +59,19 @@ def check(project: Project) -> Iterator[Finding]:
         if kernel.key in unbounded:
             continue  # three classes for each of many variants are a minor cost
         launches = [
-            one
-            for one in launches_of(project).get(kernel.key, ())
-            if not interpreter.call_graph.is_no_program(one.module, one.function, one.launch.arms)
+            launch
+            for launch in launches_of(project).get(kernel.key, ())
+            if not interpreter.call_graph.is_no_program(launch.module, launch.function, launch.launch.arms)
         ]
         every = [(launch, tuple(_candidates(launch, kernel))) for launch in launches]
         if any(_may_have_counts(candidates) for _, candidates in every):
             addresses = pointers(project, kernel)
-            every = [(launch, tuple(one for one in own if one.name not in addresses)) for launch, own in every]
+            every = [(launch, tuple(count for count in own if count.name not in addresses)) for launch, own in every]
         # nearly every kernel has one size for masking
         if any(_has_counts(project, launch, candidates) for launch, candidates in every):
             counted = [(launch, tuple(_counts(project, launch, candidates))) for launch, candidates in every]
             found = [(launch, counts) for launch, counts in counted if counts]
-            launch, counts = max(found, key=lambda one: prod(count.classes for count in one[1]))
+            launch, counts = max(found, key=lambda pair: prod(count.classes for count in pair[1]))
             if len(counts) > 1 or counts[0].number.from_data:
                 yield _finding(kernel, launch, counts, [other for other, _ in found if other is not launch])
 
@@ -154,9 +154,9 @@ def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
 
 def _classes(number: AbstractNumber, *, aligned: bool) -> int:
     """Return how many of the classes 1, multiples of 16 (if `aligned`) and others the bounds allow."""
-    one = number.low is None or number.low <= 1
+    may_be_one = number.low is None or number.low <= 1
     sixteen = number.high is None or number.high >= 16 or number.low is None or number.low <= 0
-    return one + (sixteen and aligned) + 1
+    return may_be_one + (sixteen and aligned) + 1
 
 
 def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], others: list[LinkedLaunch]) -> Finding:
@@ -166,9 +166,11 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
     first = counts[0]
     unread = [name for name in names if name[1:-1] not in kernel.uses.read]
     listed = ", ".join(f'"{count.name}"' for count in counts if count.name in kernel.uses.read)
-    told = [f"remove {' and '.join(unread)}: the kernel never reads {'them' if unread[1:] else 'it'}"] if unread else []
+    advice = (
+        [f"remove {' and '.join(unread)}: the kernel never reads {'them' if unread[1:] else 'it'}"] if unread else []
+    )
     if listed:
-        told.append(
+        advice.append(
             f"`@triton.jit(do_not_specialize=[{listed}])` compiles one variant for all values; use it if the kernel "
             "gains nothing from divisibility by 16"
         )
@@ -181,7 +183,7 @@ def _finding(kernel: Kernel, launch: LinkedLaunch, counts: tuple[_Count, ...], o
             f"{named} of `{kernel.name}` {'differ' if len(names) > 1 else 'differs'} between calls; Triton compiles "
             f"separate variants for 1, multiples of 16 and other values: up to {variants} here"
         ),
-        advice="; ".join(told),
+        advice="; ".join(advice),
         facts=Facts(
             kernel=kernel.name,
             kernel_location=Location(kernel.path, kernel.line),

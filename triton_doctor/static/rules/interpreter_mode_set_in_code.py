@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
 from triton_doctor.plan import DropStatement, Plan, Safety
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.timed_regions import (
     CODE_KINDS,
     comes_too_late,

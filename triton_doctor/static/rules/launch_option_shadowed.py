@@ -13,7 +13,7 @@ from triton_doctor.static.project.calls.surroundings import launches, subject
 from triton_doctor.static.project.launches.launches import hides_arguments, launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Const, Expr, Star
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.models.python import CONFIG_PARAMETERS, LAUNCH_OPTIONS, is_default
 from triton_doctor.static.variability.queries.configs import find_configs
 
@@ -117,7 +117,7 @@ def plan(project: Project, finding: Finding) -> Plan | None:
         here = (launch.module.path, launch.launch.span) == (finding.path, finding.facts.launch)
         if not here or len(launch.kernels) != 1 or hides_arguments(launch):
             continue
-        names = {id(one): name for name, one in spelled_out(launch, kernel).items()}
+        names = {id(expr): name for name, expr in spelled_out(launch, kernel).items()}
         changes: list[Change] = []
         for argument in launch.launch.arguments:
             name = names.get(id(argument))

@@ -8,7 +8,7 @@ from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.project.launches.launches import launches_of, origin_of, spelled_out
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Expr, Slice, Subscript, TupleExpr
 from triton_doctor.static.python.printing import spell
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.values import tensors
 from triton_doctor.static.variability.values.lattice import AbstractNumber, Variability

@@ -1,34 +1,26 @@
-"""The registry of rules by code, and the run of the selected rules over a project, with fixes."""
+"""All rules by code, and the run of the selected rules over a project, with fixes."""
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from triton_doctor.finding import Finding, Undecided
-from triton_doctor.plan import Change, DropArgument, Plan, Replace
+from triton_doctor.plan import Change, DropArgument, Replace
 from triton_doctor.static import rules
-from triton_doctor.static.project.project import Project
 from triton_doctor.static.sources.notebooks import SUFFIX
 from triton_doctor.static.sources.source_text import SourceText
 from triton_doctor.static.variability.queries.configs import fold_tuning
 from triton_doctor.static.variability.queries.description import find_undecided
 
-Check: TypeAlias = Callable[[Project], Iterator[Finding]]
-Planner: TypeAlias = Callable[[Project, Finding], Plan | None]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A rule: `check` finds violations of `code`, and `plan` fixes one; None if there is no fix."""
-
-    code: str
-    check: Check
-    plan: Planner | None = None
+    from triton_doctor.finding import Finding, Undecided
+    from triton_doctor.static.project.project import Project
+    from triton_doctor.static.rules import Rule
 
 
 @cache

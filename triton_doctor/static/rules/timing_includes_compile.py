@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.calls.called_names import calls_of
 from triton_doctor.static.python.ir import Lambda, every_part
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import Launching, timed_regions
 
@@ -55,7 +55,7 @@ def _runs_once(project: Project, stretch: TimedRegion) -> bool:
 def _callers_for_main(stretch: TimedRegion) -> list[Caller]:
     """Return the calls of its function under a main guard, which start the measured program."""
     called = calls_of(stretch.module, stretch.function.name)
-    return [one for one in called if any(arm.is_main for arm in one.site.arms)]
+    return [caller for caller in called if any(arm.is_main for arm in caller.site.arms)]
 
 
 def _is_meant(stretch: TimedRegion) -> bool:
@@ -65,12 +65,12 @@ def _is_meant(stretch: TimedRegion) -> bool:
     function, line = stretch.function, stretch.span.line
     if any(word in function.name.lower() for word in ("warm", "compil")):
         return True
-    measured = (name for name, every in function.bindings.items() if any(one.line == line for one in every))
+    measured = (name for name, every in function.bindings.items() if any(binding.line == line for binding in every))
     names = [stretch.name, *measured]
     if any(_STATED.search(name.replace("_", " ")) for name in names):
         return True
     shown = (re.finditer(_SHOWN.format(name=re.escape(name)), function.text.text) for name in names)
-    return any(_STATED.search(one["words"]) for every in shown for one in every)
+    return any(_STATED.search(mention["words"]) for every in shown for mention in every)
 
 
 def _is_warm(launching: Launching, stretch: TimedRegion) -> bool:

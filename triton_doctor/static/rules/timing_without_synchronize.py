@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.finding import Facts, Finding, Location, Severity, Step
 from triton_doctor.static.project.limits import MOST_WRAPPERS
 from triton_doctor.static.python.ir import Subscript, final_name
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.models.torch import ALLOCATING, KEEPING, LIKE
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.timed_regions import is_clock, timed_regions

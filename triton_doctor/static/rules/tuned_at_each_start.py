@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Location, Severity
 from triton_doctor.static.python.ir import Call, Const, Name, every_part
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.configs import config_counts
 from triton_doctor.static.variability.queries.idle_code import explain_idle_kernel
 from triton_doctor.variables import KEEPS_TUNING, parse_version

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Facts, Finding, Severity
 from triton_doctor.plan import Plan, RenameString, Safety
-from triton_doctor.static.rules.registry import Rule
+from triton_doctor.static.rules import Rule
 from triton_doctor.variables import (
     INTERPRET,
     PTXAS,

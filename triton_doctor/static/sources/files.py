@@ -174,13 +174,13 @@ def read_gitignore(folder: Path) -> IgnoreRules | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        _tell_unread(folder / ".gitignore", reason_of(error))
+        _warn_unread(folder / ".gitignore", reason_of(error))
         return None
     return compile_rules(folder, text.splitlines())
 
 
 @cached_in_scan()
-def _tell_unread(gitignore: Path, reason: str) -> None:
+def _warn_unread(gitignore: Path, reason: str) -> None:
     """Log the warning once, although both the named paths and their project are walked."""
     _LOG.warning("triton-doctor: %s is not read, so nothing is left out by it: %s", gitignore, reason)
 

@@ -58,7 +58,9 @@ def changed_files(paths: Iterable[Path], revision: str, *, cwd: Path) -> frozens
     folders = {_folder(cwd / path) for path in paths}
     repositories = {_repository(folder, cwd) for folder in sorted(folders)}
     changed = (
-        path for one in sorted(repositories, key=lambda one: one.top) for path in _changed_in(one, _base(one, revision))
+        path
+        for repo in sorted(repositories, key=lambda repo: repo.top)
+        for path in _changed_in(repo, _base(repo, revision))
     )
     return frozenset(path.resolve().as_posix() for path in changed)
 
@@ -145,8 +147,8 @@ def _base(repository: Repository, revision: str) -> str:
 def _listed(repository: Repository, *arguments: str) -> list[str]:
     done = _git(repository, *arguments)
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise DoctorError(f"git {arguments[0]} failed in {repository.top}: {said}", hint="--changed asks git")
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise DoctorError(f"git {arguments[0]} failed in {repository.top}: {reason}", hint="--changed asks git")
     return [name for name in done.stdout.split("\0") if name]
 
 

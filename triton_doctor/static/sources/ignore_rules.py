@@ -116,8 +116,8 @@ def _any_of(spec: GitIgnoreSpec) -> re.Pattern[str]:
     """
     texts = (regex.pattern for pattern in spec.patterns if (regex := pattern.regex) is not None)
     each = [re.sub(r"\(\?P<\w+>", "(?:", text) for text in texts]
-    anywhere = [one.removeprefix(_IN_ANY_FOLDER) for one in each if one.startswith(_IN_ANY_FOLDER)]
-    others = [one for one in each if not one.startswith(_IN_ANY_FOLDER)]
+    anywhere = [pattern.removeprefix(_IN_ANY_FOLDER) for pattern in each if pattern.startswith(_IN_ANY_FOLDER)]
+    others = [pattern for pattern in each if not pattern.startswith(_IN_ANY_FOLDER)]
     return re.compile("|".join([f"{_IN_ANY_FOLDER}(?:{'|'.join(anywhere) or '(?!)'})", *others]))
 
 

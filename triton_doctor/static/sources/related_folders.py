@@ -83,7 +83,7 @@ class _EntrySearch:
         return [entry for entry in self.files if entry in related or entry in settings]
 
     def _entry_of(self, path: str) -> str:
-        folder = next(one for one in self._folders if path.startswith(one))
+        folder = next(candidate for candidate in self._folders if path.startswith(candidate))
         return folder + path.removeprefix(folder).partition("/")[0]
 
     def _imports(self, entry: str, other: str) -> bool:

@@ -75,11 +75,13 @@ def _lines(finding: Finding) -> Sequence[int]:
 def _extend(line: bytes, codes: Sequence[str], comment: str, reason: str, encoding: str) -> bytes:
     body = line.rstrip(b"\r")
     end = line[len(body) :]
-    known = next((one for one in read_comment(comment, 1, 0) if one.word is DirectiveKind.IGNORE and one.codes), None)
+    known = next(
+        (mark for mark in read_comment(comment, 1, 0) if mark.word is DirectiveKind.IGNORE and mark.codes), None
+    )
     if known is None:
         code = body.rstrip(b" \t\f")
-        said = f"# triton-doctor: ignore[{', '.join(codes)}]" + (f" {reason}" if reason else "")
-        return code + (b"  " if code else b"") + said.encode(encoding) + end
+        ignore_comment = f"# triton-doctor: ignore[{', '.join(codes)}]" + (f" {reason}" if reason else "")
+        return code + (b"  " if code else b"") + ignore_comment.encode(encoding) + end
     after = comment[known.span.end_column - 2 :]
     kept = body[: len(body) - len(after.encode(encoding))]
     new = [code for code in codes if code not in known.codes]

@@ -103,7 +103,7 @@ def compare(
         elsewhere[entry.fingerprint].append(entry)
     new = []
     for finding, entry in unmatched:
-        moved = next((one for one in elsewhere[entry.fingerprint] if looked(one)), None)
+        moved = next((candidate for candidate in elsewhere[entry.fingerprint] if looked(candidate)), None)
         if moved is None:
             new.append(finding)
         else:

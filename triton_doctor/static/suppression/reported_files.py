@@ -38,7 +38,7 @@ def move_to_reported(
         if report_paths is None or split_cell(finding.path)[0] in report_paths:
             yield finding
             continue
-        location = next((one for one in finding.facts.also if split_cell(one.path)[0] in report_paths), None)
+        location = next((place for place in finding.facts.also if split_cell(place.path)[0] in report_paths), None)
         if location is not None:
             also = {*finding.facts.also, Location(finding.path, finding.span.line)} - {location}
             yield replace(

@@ -203,7 +203,7 @@ def holds(
             return bool(value)
         case ast.UnaryOp(ast.Not(), operand):
             # A missing GPU is not treated as impossible: it is the usual switch to interpreter mode.
-            if _asks_for_gpu(names.value(operand) or operand, names):
+            if _tests_for_gpu(names.value(operand) or operand, names):
                 return None
             truth = holds(operand, names, variable, depth - 1)
             return None if truth is None else not truth
@@ -223,7 +223,7 @@ def holds(
         case ast.expr() if (read := _variable_read(test, names)) is not None:
             return False if read == variable else None
         case ast.expr():
-            return True if _asks_for_gpu(test, names) else None
+            return True if _tests_for_gpu(test, names) else None
         case _:
             return None
 
@@ -245,7 +245,7 @@ def is_switch(test: ast.expr) -> bool:
             return False
 
 
-def _asks_for_gpu(test: ast.expr, names: Names) -> bool:
+def _tests_for_gpu(test: ast.expr, names: Names) -> bool:
     return names.full_name(test.func if isinstance(test, ast.Call) else test) in _GPU_PRESENT
 
 

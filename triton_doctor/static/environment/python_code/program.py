@@ -159,14 +159,14 @@ class _Walk:
         for decorator in node.decorator_list:
             self._setters.evaluate(decorator)
         inside = names.inside(Scope(node, names.scope))
-        made_by = next((one for one in node.decorator_list if _is_jit(one, names)), None)
+        made_by = next((decorator for decorator in node.decorator_list if _is_jit(decorator, names)), None)
         if made_by is not None and not self._is_for_types():
             self.kernels.append(_Event(made_by.lineno, names.scope.name, node.name, node, inside))
         setters = self._setters
         before = setters.is_undone, setters.is_asked_for
         setters.is_undone |= _is_fixture_that_restores(node)
         setters.is_asked_for |= _is_context_manager(node)
-        self.read(node.body, inside, tuple(one for one in around if not isinstance(one.test, ast.expr)))
+        self.read(node.body, inside, tuple(outer for outer in around if not isinstance(outer.test, ast.expr)))
         setters.is_undone, setters.is_asked_for = before
 
     def _loop(
@@ -215,7 +215,7 @@ class _Order:
             if function is None
             else min((call.line for call in calls if call.caller is None), default=float("inf"))
         )
-        imports = [one.line for one in self._imports if _before(one, line, function, at)]
+        imports = [imported.line for imported in self._imports if _before(imported, line, function, at)]
         before = [kernel for kernel in self._kernels if _before(kernel, line, function, at)]
         after = [kernel for kernel in self._kernels if kernel not in before]
         order = RunOrder(

@@ -191,9 +191,9 @@ def _commands(body: str, line: int, column: int) -> Iterator[EnvSetting]:
         if words:
             command = " ".join(f"'{word}'" if " " in word else word for word in words)
             span_column = column + len(bare) - len(bare.lstrip())
-            for one in read_shell(command, line, span_column):
+            for setting in read_shell(command, line, span_column):
                 # The position of a word in a JSON list is not tracked: use the whole list.
-                yield replace(one, span=Span(line, span_column, line, span_column + len(stripped)))
+                yield replace(setting, span=Span(line, span_column, line, span_column + len(stripped)))
             return
     if match := re.match(r"\s*<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n", bare):
         yield from read_shell(bare[match.end() :].rsplit(match[1], 1)[0], line + 1)

@@ -69,14 +69,19 @@ def may_lack_compiler(data: bytes) -> bool:
 def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     """Return what the image of `stages` lacks; None where it has a compiler, may have one, or needs none."""
     chain = [stages[-1]]
-    while (parent := next((one for one in stages[1:] if one.name == chain[0].base), None)) and parent not in chain:
+    while (
+        parent := next((stage for stage in stages[1:] if stage.name == chain[0].base), None)
+    ) and parent not in chain:
         chain.insert(0, parent)
     base = _REFERENCE.sub(lambda found: stages[0].known.get(found[1]) or found[2] or "*", chain[0].base)
     copies = [body for stage in chain for bodies in stage.copied.values() for body in bodies]
     if not _BARE.search(base) or any("CC" in stage.known for stage in chain) or any(map(_WHOLE_SYSTEM.search, copies)):
         return None
     copied = [
-        one for stage in chain for one in stages[1:] if any(map(_HOLDS_PACKAGES.search, stage.copied.get(one.name, ())))
+        source
+        for stage in chain
+        for source in stages[1:]
+        if any(map(_HOLDS_PACKAGES.search, stage.copied.get(source.name, ())))
     ]
     installed = [*_installed(chain), *_installed(copied)]
     image = _Image()
@@ -89,7 +94,7 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     if release is not None and release >= BRINGS_DRIVER:
         return None
     found, instruction = installed[0]
-    names = {one["name"] for one, _ in installed}
+    names = {package["name"] for package, _ in installed}
     folders = [value for name in CACHE_FOLDERS if (value := stages[-1].known.get(name))]
     has_kernels = any(
         ".triton" in target or any(f"{target}/".startswith(f"{folder}/") for folder in folders)
@@ -120,7 +125,7 @@ def _installed(stages: Sequence[Stage]) -> list[tuple[re.Match[str], Instruction
 
 def _release(installed: Sequence[tuple[re.Match[str], Instruction]]) -> Version | None:
     """Return the release of Triton that `installed` pin: its own, or that of a pinned torch."""
-    pins = {one["name"]: (int(one["major"]), int(one["minor"])) for one, _ in installed if one["major"]}
+    pins = {pin["name"]: (int(pin["major"]), int(pin["minor"])) for pin, _ in installed if pin["major"]}
     if "triton" in pins:
         return Version(*pins["triton"])
     return TRITON_OF_TORCH.get(pins["torch"]) if "torch" in pins else None

@@ -83,7 +83,7 @@ class _Shell:
                 case Operator(text=text):
                     self._end(text)
         self._end("newline")
-        return tuple({(one.variable, one.span): one for one in self._commands.finished()}.values())
+        return tuple({(setting.variable, setting.span): setting for setting in self._commands.finished()}.values())
 
     def _end(self, operator: str) -> None:
         """Process the command that was read, which `operator` ends."""
@@ -110,10 +110,10 @@ class _Shell:
         self._commands.run(words, targets)
         first = program(words)
         if first.startswith("python"):
-            for one in _read_python(document.text):
-                span = _below(one.span, document.line)
-                guarded = one.guarded or self._guards.decide(one.variable)
-                self._commands.found.append(replace(one, span=span, guarded=guarded))
+            for setting in _read_python(document.text):
+                span = _below(setting.span, document.line)
+                guarded = setting.guarded or self._guards.decide(setting.variable)
+                self._commands.found.append(replace(setting, span=span, guarded=guarded))
         elif first in _SHELLS | {"ssh", "sbatch", "srun"}:
             self._commands.extend(self._read(document.text, document.line, 1))
         elif any(map(is_environment_file, [*targets, *words[1:]])):

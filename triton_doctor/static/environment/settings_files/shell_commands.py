@@ -68,7 +68,7 @@ class Commands:
     def extend(self, found: Iterable[EnvSetting]) -> None:
         """Add settings found elsewhere, for the case that this command runs."""
         guarded = self._guards.decide(None)
-        self.found.extend(replace(one, guarded=one.guarded or guarded) for one in found)
+        self.found.extend(replace(setting, guarded=setting.guarded or guarded) for setting in found)
 
     def finished(self) -> list[EnvSetting]:
         """Return the settings found.
@@ -82,8 +82,10 @@ class Commands:
             if times < len(runs)
         }
         return [
-            replace(one, is_brief=True) if one.how == WHOLE_PROGRAM and one.variable in compared else one
-            for one in self.found
+            replace(setting, is_brief=True)
+            if setting.how == WHOLE_PROGRAM and setting.variable in compared
+            else setting
+            for setting in self.found
         ]
 
     def assign_within(self, word: Word) -> None:
@@ -234,9 +236,11 @@ class Commands:
         plain = word.raw.strip("\"'")
         exact = plain == text
         line, column = word.span.line, word.span.column + (1 if word.quoted else 0)
-        for one in self._read(text, line, column):
-            span = one.span if exact else word.span
-            self.found.append(replace(one, span=span, guarded=one.guarded or self._guards.decide(one.variable)))
+        for setting in self._read(text, line, column):
+            span = setting.span if exact else word.span
+            self.found.append(
+                replace(setting, span=span, guarded=setting.guarded or self._guards.decide(setting.variable))
+            )
 
     def set_by(self, word: Word, how: str) -> None:
         """Add the assignment `word`, which reaches some process."""
@@ -285,4 +289,4 @@ def _program_started(words: list[Word]) -> str | None:
 
 
 def _is_launcher(module: str) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in _LAUNCHER_MODULES)
+    return any(module == launcher or module.startswith(f"{launcher}.") for launcher in _LAUNCHER_MODULES)

@@ -40,7 +40,7 @@ class HandedOn:
         self._read_options(name, args)
         if name in _CONTAINERS and any(word.text == "run" for word in args[:2]):
             mounts = [word.raw for word in args if ":" in word.raw or "target=" in word.raw]
-            self._commands.found[before:] = [_kept_by(one, mounts) for one in self._commands.found[before:]]
+            self._commands.found[before:] = [_kept_by(setting, mounts) for setting in self._commands.found[before:]]
 
     def _read_options(self, name: str, args: list[Word]) -> None:
         runs = ""
@@ -72,9 +72,9 @@ class HandedOn:
                         self._commands.set_by(argument, "env")
                 return
             elif text in {"set", "config:set"} and name in {"conda", "mamba", "micromamba", "heroku", "fly", "flyctl"}:
-                for one in args[position + 1 :]:
-                    if ASSIGNMENT.match(one.raw):
-                        self._commands.set_by(one, f"{name} {text}")
+                for option_word in args[position + 1 :]:
+                    if ASSIGNMENT.match(option_word.raw):
+                        self._commands.set_by(option_word, f"{name} {text}")
                 return
             elif text == "env" and following is not None and ASSIGNMENT.match(following.raw):
                 self._commands.env(args[position + 1 :], [], _DEEPEST)

@@ -82,11 +82,11 @@ def read_printed(printed: Iterable[Printed], targets: Iterable[Word]) -> Iterato
     """Yield the settings printed to `targets`, if one of these is a file of variables."""
     if not any(map(is_environment_file, targets)):
         return
-    for one in printed:
-        for word in one.words[1:]:
+    for command in printed:
+        for word in command.words[1:]:
             text = word.text if word.text is not None else word.raw.strip("\"'")
             for setting in read_assignments(text.replace("\\n", "\n"), word.span.line, _HOW):
-                yield replace(setting, span=word.span, guarded=one.guarded)
+                yield replace(setting, span=word.span, guarded=command.guarded)
 
 
 def announced(args: Iterable[Word]) -> Iterator[tuple[str, str, Word]]:

@@ -55,8 +55,8 @@ def _walk(data: Any, keys: tuple[str, ...]) -> Iterator[EnvSetting]:
                 if match and is_watched(match[1]):
                     yield _setting(match[1], match[2].strip("\"'"))
         elif any(key in _COMMANDS or key in {"scripts", "tasks"} for key in keys):
-            for one in read_shell(data):
-                yield replace(one, span=Span(0, 0, 0, 0))
+            for setting in read_shell(data):
+                yield replace(setting, span=Span(0, 0, 0, 0))
 
 
 def _setting(name: str, value: object) -> EnvSetting:

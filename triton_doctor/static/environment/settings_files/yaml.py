@@ -114,9 +114,9 @@ class _Document:
         self._fields(node, fields, keys, mounts)
         if guarded or is_step:
             for key in self._found.keys() - before:
-                one = self._found[key]
-                is_brief = one.is_brief or (is_step and one.how == _BY_KEY)
-                self._found[key] = replace(one, guarded=one.guarded or guarded, is_brief=is_brief)
+                setting = self._found[key]
+                is_brief = setting.is_brief or (is_step and setting.how == _BY_KEY)
+                self._found[key] = replace(setting, guarded=setting.guarded or guarded, is_brief=is_brief)
 
     def _fields(
         self,
@@ -136,7 +136,7 @@ class _Document:
             if is_watched(text) and isinstance(value, yaml.ScalarNode):
                 self._add(text, value, key, mounts)
             elif is_watched(text) and isinstance(value, yaml.MappingNode):
-                inner = {one.value: its for one, its in value.value if isinstance(one, yaml.ScalarNode)}
+                inner = {key.value: its for key, its in value.value if isinstance(key, yaml.ScalarNode)}
                 chosen = inner.get("value") or inner.get("default")
                 if isinstance(chosen, yaml.ScalarNode):
                     self._add(text, chosen, key, mounts)
@@ -167,8 +167,8 @@ class _Document:
         words = [child.value for child in children]
         command = " ".join(f"'{word}'" if " " in word else word for word in words)
         span = _span(node)
-        for one in read_shell(command):
-            self._found[one.variable, span] = replace(one, span=span)
+        for setting in read_shell(command):
+            self._found[setting.variable, span] = replace(setting, span=span)
 
     def _command(self, node: yaml.ScalarNode) -> None:
         start, end = node.start_mark, node.end_mark
@@ -181,8 +181,8 @@ class _Document:
         else:
             raw = node.style in {"'", '"'}
             found = read_shell(_without_expressions(node.value), start.line + 1, start.column + (2 if raw else 1))
-        for one in found:
-            self._found[one.variable, one.span] = one
+        for setting in found:
+            self._found[setting.variable, setting.span] = setting
 
     def _add(self, name: str, value: yaml.ScalarNode, node: yaml.Node, mounts: list[tuple[str, bool]]) -> None:
         text, fleeting = _resolved(value)
@@ -249,7 +249,7 @@ def _read_mounts(node: yaml.MappingNode) -> Iterator[tuple[str, bool]]:
                     parts = item.value.split(":")
                     yield parts[1] if len(parts) > 1 else parts[0], key.value != "tmpfs"
                 elif isinstance(item, yaml.MappingNode):
-                    fields = {one.value: its.value for one, its in item.value if isinstance(one, yaml.ScalarNode)}
+                    fields = {key.value: its.value for key, its in item.value if isinstance(key, yaml.ScalarNode)}
                     target = fields.get("target") or fields.get("mountPath")
                     if isinstance(target, str):
                         yield target, fields.get("type") != "tmpfs"

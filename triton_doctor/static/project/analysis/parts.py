@@ -46,7 +46,7 @@ class ProgramKernels:
     def _are_there(self) -> bool:
         database = self._database
         for path in database.subjects():
-            if database.is_code(path) and not any(path in one for one in self._left_out):
+            if database.is_code(path) and not any(path in left_out for left_out in self._left_out):
                 has_kernels: bool | None = database.query(path, PROGRAM_KERNELS, "")
                 if has_kernels:
                     return True

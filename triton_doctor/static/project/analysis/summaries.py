@@ -90,7 +90,9 @@ class FileSummaries:
         return FileSummary(
             kernels=tuple(kernel.function_name for kernel in module.kernels) if module is not None else (),
             sets=frozenset(setting.variable for setting in environment.settings) if environment else frozenset(),
-            starts=tuple(tuple((kernel.path, kernel.qualname) for kernel in one.kernels) for one in self._linked[path]),
+            starts=tuple(
+                tuple((kernel.path, kernel.qualname) for kernel in start.kernels) for start in self._linked[path]
+            ),
             unreadable=tuple(self._database.unreadable_among({path, *dependencies.read_paths})),
             dependencies=dependencies,
         )

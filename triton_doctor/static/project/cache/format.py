@@ -106,7 +106,7 @@ def _pack(value: Any) -> Any:
     if of is tuple:
         return tuple(map(_pack, value))
     if of is dict:
-        return {key: _pack(one) for key, one in value.items()}
+        return {key: _pack(inner) for key, inner in value.items()}
     if of not in _LAYOUTS:
         return value
     row, names, nested = _LAYOUTS[of]
@@ -119,7 +119,7 @@ def _unpack(value: Any) -> Any:
     if of is tuple:
         return tuple(map(_unpack, value))
     if of is dict:
-        return {key: _unpack(one) for key, one in value.items()}
+        return {key: _unpack(inner) for key, inner in value.items()}
     record = _RECORD_OF.get(of)
     if record is None:
         return value

@@ -88,18 +88,22 @@ def combine_results(files: Mapping[str, FileReport], report_paths: frozenset[str
     return Result(
         found=tuple(finding for path in sorted(checked) for finding in checked[path].found),
         undecided=tuple(
-            one
+            constexpr
             for path in sorted(checked)
             if report_paths is None or path in report_paths
-            for one in checked[path].undecided
+            for constexpr in checked[path].undecided
         ),
         unreadable=_first_of_each_file(finding for findings in unreadable for finding in findings),
         files_read=len(frozenset[str]().union(*own_read)),
-        kernels=sum(one.kernels for one in own),
-        launches=sum(one.launches for one in own),
-        launches_resolved=sum(one.launches_resolved for one in own),
+        kernels=sum(report.kernels for report in own),
+        launches=sum(report.launches for report in own),
+        launches_resolved=sum(report.launches_resolved for report in own),
     )
 
 
 def _first_of_each_file(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple({one.path: one for one in sorted(findings, key=lambda one: one.order, reverse=True)}.values())
+    return tuple(
+        {
+            finding.path: finding for finding in sorted(findings, key=lambda finding: finding.order, reverse=True)
+        }.values()
+    )

@@ -115,14 +115,16 @@ class ScanCache(NamedTuple):
         gone, came = before.keys() - now.keys(), now.keys() - before.keys()
         paths = frozenset({path for path, digest in now.items() if before.get(path) != digest} | gone)
         database.known = self.known.without(paths) if paths else self.known
-        unreadable = (one.path for summary in self.scan_result.summaries.values() for one in summary.unreadable)
+        unreadable = (finding.path for summary in self.scan_result.summaries.values() for finding in summary.unreadable)
         database.parsed = self.scan_result.summaries.keys() - paths - frozenset(unreadable)
         return self.scan_result, self._changes(database, tests, paths, gone, came)
 
     def names_after_edits(self, database: Database, now: ScanResult) -> dict[str, KernelNames]:
         """Return the names of those kernels whose findings are in `now` as before, and that no edit concerns."""
         before = {id(result) for result in self.scan_result.file_results.values()}
-        new = (one.fix for result in now.file_results.values() if id(result) not in before for one in result.found)
+        new = (
+            finding.fix for result in now.file_results.values() if id(result) not in before for finding in result.found
+        )
         again = {key_of(fix.kernel) for fix in new if fix is not None and fix.kernel is not None}
         edited = self._edited_texts(database)
         known = self.names.items() if edited is not None else ()

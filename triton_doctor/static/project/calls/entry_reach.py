@@ -189,7 +189,7 @@ class _Search:
                     continue
                 *owner, named = site.call.args[:2] if called == "getattr" else site.call.args[:1]
                 # An attribute of an object is data more often than code; one of a module is code.
-                is_of_module = all(isinstance(one, Name) and one.id in imports for one in owner)
+                is_of_module = all(isinstance(base, Name) and base.id in imports for base in owner)
                 if is_of_module and not isinstance(named, Const):
                     yield path, site.line, f"`{called}` of a computed name"
 

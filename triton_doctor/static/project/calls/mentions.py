@@ -48,7 +48,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
     )
     imported = module.imports.get(name)
     found = Mentions(
-        is_exported=is_package and not functions and any(one.member == name for one in module.imports.values()),
+        is_exported=is_package and not functions and any(import_.member == name for import_ in module.imports.values()),
         is_valued=any(_names(expr, name) for expr in _expressions(top, name))
         or (imported is not None and _hands_out_names(module)),
         functions=functions,
@@ -115,7 +115,7 @@ def is_alias(value: Expr, name: str) -> bool:
 
 def _expressions(function: Function, name: str) -> Iterator[Expr]:
     """Yield the expressions of assignments and calls, except under a main guard and those that only alias `name`."""
-    bindings = [one for found in function.bindings.values() for one in found if not _is_for_main(one.arms)]
+    bindings = [binding for found in function.bindings.values() for binding in found if not _is_for_main(binding.arms)]
     values = (binding.value for binding in bindings if not is_alias(binding.value, name))
     calls = (site.call for site in function.calls if not _is_for_main(site.arms))
     return every_part(*values, *(call for call in calls if not only_registers(call, name)))

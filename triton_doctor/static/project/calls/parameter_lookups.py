@@ -116,7 +116,7 @@ def find_pruner(project: Project, kernel: Kernel, name: str) -> Pruner | None:
     if not search.finds(kernel, named):
         return None
     spelled = dotted(named.func if isinstance(named, Call) else named)
-    return Pruner(spelled or _PRUNES, any(_RAISES.search(one.text.text) for one in search.visited))
+    return Pruner(spelled or _PRUNES, any(_RAISES.search(visited.text.text) for visited in search.visited))
 
 
 class _StringSearch:
@@ -132,7 +132,7 @@ class _StringSearch:
         module = self._project.modules[kernel.path]
         maker = module.functions.get(kernel.made_in or "")
         # A config or its hook may be filled in elsewhere: `config.kwargs["name"] = ...`
-        filled = kernel.autotune is not None and any(self._holds(one) for one in _enclosing(module, maker))
+        filled = kernel.autotune is not None and any(self._holds(enclosing) for enclosing in _enclosing(module, maker))
         above = self._above(kernel)
         if any(_NUMBER.search(listed) for listed in _UNSPECIALIZED.findall(above)):
             return True  # a position: removing a parameter would make it that of another
@@ -195,7 +195,7 @@ class _StringSearch:
                 return self._expr_looks_up(module, scopes, body, steps)
             case Call(func, args, keywords):
                 inner = (func, *args, *(value for _, value in keywords))
-                return any(self._expr_looks_up(module, scopes, one, steps) for one in inner)
+                return any(self._expr_looks_up(module, scopes, part, steps) for part in inner)
             case _:
                 return any(self._expr_looks_up(module, scopes, child, steps) for child in children(expr))
 
@@ -214,10 +214,10 @@ class _StringSearch:
                 if (function.parent, function.name) == (scope.qualname, word)
             ]
             if nested:
-                return any(self._function_looks_up(one, steps) for one in nested)
+                return any(self._function_looks_up(nested_function, steps) for nested_function in nested)
         own = [function for function in module.functions.values() if word in (function.class_name, function.qualname)]
         if own:
-            return any(self._function_looks_up(one, steps) for one in own)
+            return any(self._function_looks_up(function, steps) for function in own)
         if word not in module.imports and not module.star_imports:
             return False
         found = self._project.names.defined(module, word)
@@ -236,7 +236,7 @@ class _StringSearch:
         module = self._project.modules[function.path]
         called = {site.call.func for site in function.calls}
         scopes = _enclosing(module, function)
-        return any(self._expr_looks_up(module, scopes, one, steps - 1) for one in called)
+        return any(self._expr_looks_up(module, scopes, expression, steps - 1) for expression in called)
 
 
 class _ArgumentSearch(_StringSearch):

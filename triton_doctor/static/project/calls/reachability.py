@@ -69,7 +69,7 @@ class Reachability:
             return True
         own = above | {key} | {(caller.module.path, caller.function.qualname) for caller in callers}
         names = {name, *_aliases(module, name)}
-        if any(self._is_used(module, one, own) for one in sorted(names)):
+        if any(self._is_used(module, name, own) for name in sorted(names)):
             return True
         if any(
             self._reaches(caller.module, caller.function, above | {key})
@@ -81,9 +81,9 @@ class Reachability:
         if any(
             _re_exports(other, imported)
             or any(
-                self._does_use(other.path, local if imported.member == one else one, own)
-                for one in names
-                if imported.member in (None, one, last_name(module.path))
+                self._does_use(other.path, local if imported.member == name else name, own)
+                for name in names
+                if imported.member in (None, name, last_name(module.path))
             )
             for other, local, imported in self._importers_of(module, names)
         ):
@@ -154,10 +154,10 @@ class Reachability:
                 if other is not None
                 else ()
             )
-            for local, one in bound:
-                named = stem == one.member or stem in one.module.split(".")
-                if other is not None and named and module.path in project.names.modules_imported(path, one):
-                    yield other, local, one
+            for local, import_ in bound:
+                named = stem == import_.member or stem in import_.module.split(".")
+                if other is not None and named and module.path in project.names.modules_imported(path, import_):
+                    yield other, local, import_
 
 
 def outermost(module: Module, function: Function) -> Function:
@@ -178,6 +178,6 @@ def _re_exports(other: Module, imported: Import) -> bool:
     return imported in other.star_imports or (other.path.endswith("__init__.py") and imported.member is None)
 
 
-def _is_related(one: str, other: str) -> bool:
+def _is_related(name: str, other: str) -> bool:
     """Return whether two qualified names are of one function, of a class and its method, or of nested functions."""
-    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+    return f"{name}.".startswith(f"{other}.") or f"{other}.".startswith(f"{name}.")

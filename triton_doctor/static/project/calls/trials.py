@@ -57,7 +57,7 @@ class Trials:
             return False
         other = self._project.modules.get(path)
         return other is not None and any(
-            self._leads_to(other, one, module, stem) for one in (*other.imports.values(), *other.star_imports)
+            self._leads_to(other, import_, module, stem) for import_ in (*other.imports.values(), *other.star_imports)
         )
 
     def _leads_to(self, other: Module, imported: Import, module: Module, stem: str) -> bool:

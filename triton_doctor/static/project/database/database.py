@@ -25,7 +25,7 @@ from triton_doctor.static.project.database.roles import (
     subscripted_members,
     takes_all,
 )
-from triton_doctor.static.python.function_body import calls_subscript
+from triton_doctor.static.python.function import calls_subscript
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.python.parse import read_from_outline, read_module
 from triton_doctor.static.python.unreadable import explain_unreadable, newer_syntax
@@ -122,7 +122,7 @@ class Database:
     def is_code(self, path: str) -> bool:
         """Return whether the file at `path` may hold kernels or launches."""
         role = self.roles.get(path)
-        return role is Role.SUBJECT or (role is not None and calls_subscript(self.python[path]))
+        return role is Role.SUBJECT or (role is not None and calls_subscript(self.python[path].__contains__))
 
     def launchers(self, kernels: Iterable[tuple[str, str]]) -> list[str]:
         """Return other files than subjects that may launch one of `kernels`, each (last name of its module, name)."""
@@ -267,7 +267,7 @@ class Database:
             if module is not None and module.unread:
                 matters = [error for error in module.unread if self._matters(path, error)]
                 if matters:
-                    yield min((explain_unreadable(path, error) for error in matters), key=lambda one: one.span)
+                    yield min((explain_unreadable(path, error) for error in matters), key=lambda finding: finding.span)
             elif path in self._unparsed:
                 yield self._unparsed[path]
             elif path in self.unopened:
@@ -278,7 +278,7 @@ class Database:
         if newer_syntax(error) is None:
             return True
         text = _STRING.sub(b"''", self.python[path]) if self.is_code(path) else b""
-        return role_of(text) is Role.SUBJECT or calls_subscript(text)
+        return role_of(text) is Role.SUBJECT or calls_subscript(text.__contains__)
 
     def _parsed(self, path: str, read: Callable[[str, bytes], Read], texts: FileContents) -> Read | None:
         """Return the result of `read` for the file at `path`; None, and a TRD900, if it cannot be read."""

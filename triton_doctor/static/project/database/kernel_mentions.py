@@ -26,7 +26,7 @@ def find_mentions(database: Database, name: str) -> list[str]:
     subjects = [path for path in database.subjects() if database.is_code(path)]
     names, pending, found = {name}, {name}, set[str]()
     while pending:
-        words = [one.encode() for one in pending]
+        words = [name.encode() for name in pending]
         carried = set[str]()
         for path in subjects:
             text = database.python[path]

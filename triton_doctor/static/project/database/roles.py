@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.environment.read_python import may_set_by_name, may_set_knobs
 from triton_doctor.static.python.clocks import may_measure_time
-from triton_doctor.static.python.function_body import calls_subscript, may_launch
+from triton_doctor.static.python.function import calls_subscript, may_launch
 from triton_doctor.static.python.kernels import may_define_kernels
 from triton_doctor.static.sources.directives import MARK
 
@@ -83,7 +83,7 @@ class FileFacts(NamedTuple):
 
 
 def _without(known: dict[str, Read], paths: frozenset[str]) -> dict[str, Read]:
-    return {path: one for path, one in known.items() if path not in paths}
+    return {path: fact for path, fact in known.items() if path not in paths}
 
 
 def role_of(data: bytes) -> Role:
@@ -101,14 +101,14 @@ def role_of(data: bytes) -> Role:
         return Role.SUBJECT
     if (names_triton and may_set_knobs(data)) or may_set_by_name(data):
         return Role.SETTER
-    if calls_subscript(data):
+    if calls_subscript(data.__contains__):
         return Role.LAUNCHER
     return Role.CALLER if names_triton else Role.BYSTANDER
 
 
 def _works_with_triton(data: bytes) -> bool:
     """Return whether a file that names Triton may launch, time or train with kernels, or has a directive."""
-    return may_launch(data) or MARK in data or b".backward(" in data or may_measure_time(data)
+    return may_launch(data.__contains__) or MARK in data or b".backward(" in data or may_measure_time(data)
 
 
 def imported_words(data: bytes) -> frozenset[str]:

@@ -131,7 +131,7 @@ class Resolver:
         """Return the modules that `imported` of the file at `path` may refer to: the one it names, or its member."""
         inner = ".".join(part for part in (imported.module, imported.member) if part)
         found = (self._module(path, imported.module, imported.level), self._module(path, inner, imported.level))
-        return tuple(one for one in found if one is not None)
+        return tuple(module for module in found if module is not None)
 
     def locate(self, path: str, name: str) -> DefinitionPlace | None:
         """Return the location of the definition of `a.b.c`, seen from the top level of the module at `path`."""
@@ -222,7 +222,7 @@ class Resolver:
         """Return the modules of the scan that the one at `path` star-imports, each once."""
         if path not in self._stars:
             found = (self._module(path, star.module, star.level) for star in dict.fromkeys(stars))
-            self._stars[path] = tuple(dict.fromkeys(one for one in found if one is not None))
+            self._stars[path] = tuple(dict.fromkeys(target for target in found if target is not None))
         return self._stars[path]
 
     def _imported(

@@ -50,12 +50,12 @@ class AppliedHint(NamedTuple):
 def common_hints(opinions: Iterable[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
     """Return the hints of a size that is one of several: data hints that all share, and all model hints."""
     every = list(opinions)
-    rows = [{one.hint for one in applied} for applied in every]
+    rows = [{applied_hint.hint for applied_hint in applied} for applied in every]
     return frozenset(
-        one
+        applied_hint
         for applied in every
-        for one in applied
-        if one.hint.toward is Toward.MODEL or all(one.hint in shared for shared in rows)
+        for applied_hint in applied
+        if applied_hint.hint.toward is Toward.MODEL or all(applied_hint.hint in shared for shared in rows)
     )
 
 
@@ -70,7 +70,7 @@ class Weights(NamedTuple):
 def weights(applied: frozenset[AppliedHint]) -> Weights:
     """Return the weights of `applied`; a hint seen on several lines counts once."""
     data = model = 0
-    for hint in {one.hint for one in applied}:
+    for hint in {applied_hint.hint for applied_hint in applied}:
         if hint.toward is _DATA:
             data += hint.weight
         else:
@@ -103,10 +103,10 @@ def pool_hints(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedH
     sides = [weigh(applied) for applied in opinions]
     decided = Toward.DATA if Toward.DATA in sides else None
     chosen = [applied for applied, side in zip(opinions, sides, strict=True) if side is decided] or opinions
-    shared = [{one.hint for one in applied} for applied in chosen]
+    shared = [{applied_hint.hint for applied_hint in applied} for applied in chosen]
     return frozenset(
-        one
+        applied_hint
         for applied in chosen
-        for one in applied
-        if decided or one.hint.toward is Toward.DATA or all(one.hint in hints for hints in shared)
+        for applied_hint in applied
+        if decided or applied_hint.hint.toward is Toward.DATA or all(applied_hint.hint in hints for hints in shared)
     )

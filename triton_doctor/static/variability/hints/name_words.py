@@ -43,8 +43,8 @@ def names_data(name: str) -> bool:
     """Return whether a name has a word for batch, sequence, tokens or rows."""
     return (
         not (names_room(name) or _names_width(name) or _names_rate(name))
-        and bool(_said(name) & _DATA_WORDS)
-        and not _said(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
+        and bool(_main_words(name) & _DATA_WORDS)
+        and not _main_words(name) & (_MODEL_WORDS | _TILE_WORDS) - _PLAIN_WORDS
     )
 
 
@@ -53,28 +53,28 @@ def names_model(name: str) -> bool:
     """Return whether a name has a word for heads, channels or hidden sizes."""
     if names_room(name) or _names_width(name):
         return True
-    return bool(_said(name) & _MODEL_WORDS) and not _said(name) & _DATA_WORDS
+    return bool(_main_words(name) & _MODEL_WORDS) and not _main_words(name) & _DATA_WORDS
 
 
 @lru_cache(maxsize=4096)
 def names_room(name: str) -> bool:
     """Return whether a name is that of a capacity."""
-    said = words(name)
-    return "max" in said and bool(said & _COUNT_WORDS)
+    parts = words(name)
+    return "max" in parts and bool(parts & _COUNT_WORDS)
 
 
 @lru_cache(maxsize=4096)
 def names_elements(name: str) -> bool:
-    """Whether a name counts the elements of something, and not of each of its parts: `numel`, `n_elements`."""
+    """Return whether a name counts the elements of something, and not of each of its parts: `numel`, `n_elements`."""
     is_whole = "_per_" not in name.lower() and not words(name) & (_MODEL_WORDS | _TILE_WORDS | _WORDS["extents"])
     return is_whole and bool(words(name) & _WORDS["elements"])
 
 
 def _names_width(name: str) -> bool:
     """Return whether a name is that of the length of one row or the width of one token."""
-    said = words(name)
-    is_wide = bool(said & _WORDS["wide"] and said & _PLAIN_WORDS) and said != _ROWS
-    return is_wide or ("row" in said and bool(said & _WORDS["extents"]))
+    parts = words(name)
+    is_wide = bool(parts & _WORDS["wide"] and parts & _PLAIN_WORDS) and parts != _ROWS
+    return is_wide or ("row" in parts and bool(parts & _WORDS["extents"]))
 
 
 def _names_rate(name: str) -> bool:
@@ -85,7 +85,7 @@ def _names_rate(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_heads(name: str) -> bool:
     """Return whether a name counts heads, and is not their width."""
-    return bool(_said(name) & _HEAD_WORDS) and not _said(name) & (_DATA_WORDS | _PLAIN_WORDS)
+    return bool(_main_words(name) & _HEAD_WORDS) and not _main_words(name) & (_DATA_WORDS | _PLAIN_WORDS)
 
 
 @lru_cache(maxsize=4096)
@@ -97,16 +97,18 @@ def names_length(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_nothing_but_length(name: str) -> bool:
     """Return whether a name says batch or sequence length and nothing else: `max_seq_len`, not `draft_seq_len`."""
-    said = words(name)
+    parts = words(name)
     return (
-        names_data(name) and bool(said & _WORDS["sequences"]) and said <= _WORDS["sequences"] | _WORDS["plain_lengths"]
+        names_data(name)
+        and bool(parts & _WORDS["sequences"])
+        and parts <= _WORDS["sequences"] | _WORDS["plain_lengths"]
     )
 
 
 @lru_cache(maxsize=4096)
 def names_part(name: str) -> bool:
     """Return whether a name is that of one part of a whole, or of the number of parts."""
-    return bool(_said(name) & _TILE_WORDS)
+    return bool(_main_words(name) & _TILE_WORDS)
 
 
 def names_size_of_block(name: str) -> bool:
@@ -119,22 +121,22 @@ def names_block(name: str) -> bool:
     return len(name) == 2 and name[0] == "B" and name.isupper()
 
 
-def _said(name: str) -> frozenset[str]:
+def _main_words(name: str) -> frozenset[str]:
     """Return the meaningful words: a letter only alone or before `_dim`, as in `M` but not in `BLOCK_SIZE_M`."""
     letter, separator, plain = name.partition("_")
     if separator and plain in _PLAIN_WORDS and letter.lower() in _DATA_WORDS | _HEAD_WORDS and len(letter) == 1:
         return frozenset({letter.lower()})
     if separator and len(letter) == 1 and _LENGTH_OF_ATTENDED.fullmatch(name):
         return frozenset({"len"})
-    said = words(name) - {"n", "num", "total", "size"}
-    return said if len(said) == 1 else frozenset(word for word in said if len(word) > 1) or words(name)
+    parts = words(name) - {"n", "num", "total", "size"}
+    return parts if len(parts) == 1 else frozenset(word for word in parts if len(word) > 1) or words(name)
 
 
 @lru_cache(maxsize=4096)
 def names_weight(name: str) -> bool:
     """Return whether a tensor's name says that it lives as long as the model: a weight, a cache, a mapping."""
-    said = words(name)
-    return bool(said & _WEIGHT_WORDS) or ("to" in said and len(said) > 2) or _MATRIX.fullmatch(name) is not None
+    parts = words(name)
+    return bool(parts & _WEIGHT_WORDS) or ("to" in parts and len(parts) > 2) or _MATRIX.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -146,9 +148,9 @@ def names_parameter(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_weight_gradient(name: str) -> bool:
     """Return whether a tensor's name has a whole word for the gradient of a weight: `grad_weight`, `dweight`."""
-    said = words(name)
-    return bool(said & {"dweight", "dweights", "wgrad"}) or (
-        bool(said & {"weight", "weights"}) and bool(said & {"grad", "grads", "gradient", "d"})
+    parts = words(name)
+    return bool(parts & {"dweight", "dweights", "wgrad"}) or (
+        bool(parts & {"weight", "weights"}) and bool(parts & {"grad", "grads", "gradient", "d"})
     )
 
 
@@ -177,18 +179,18 @@ def names_items(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_one_for_each_setting(name: str) -> bool:
     """Return whether a tensor's name says that it has an item for each expert, group or rank: `group_list`."""
-    said = words(name)
-    return (names_settings(name) and bool(said & _WORDS["each"])) or bool(
-        said & _WORDS["marks"] and said & _WORDS["marked"]
+    parts = words(name)
+    return (names_settings(name) and bool(parts & _WORDS["each"])) or bool(
+        parts & _WORDS["marks"] and parts & _WORDS["marked"]
     )
 
 
 @lru_cache(maxsize=4096)
 def names_output_gradient(name: str) -> bool:
     """Return whether a tensor's name says that it is the gradient of an output: `grad_output`, `dout`, `dy`."""
-    said = words(name)
-    return bool(said & {"dout", "dy", "do"}) or (
-        bool(said & {"grad", "d"}) and bool(said & {"out", "output", "y", "o"})
+    parts = words(name)
+    return bool(parts & {"dout", "dy", "do"}) or (
+        bool(parts & {"grad", "d"}) and bool(parts & {"out", "output", "y", "o"})
     )
 
 
@@ -217,15 +219,17 @@ def names_stack(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def names_pool(name: str) -> bool:
     """Return whether the name of an axis counts blocks, pages or the lines of a cache."""
-    said = words(name)
-    return bool(said & {"blocks", "pages", "page"}) or ("cache" in said and bool(said & {"lines", "slots", "entries"}))
+    parts = words(name)
+    return bool(parts & {"blocks", "pages", "page"}) or (
+        "cache" in parts and bool(parts & {"lines", "slots", "entries"})
+    )
 
 
 @lru_cache(maxsize=4096)
 def names_page_size(name: str) -> bool:
     """Return whether the name of an axis is the size of a block or page of a pool: `block_size`, `page_size`."""
-    said = words(name)
-    return "size" in said and bool(said & {"block", "page"})
+    parts = words(name)
+    return "size" in parts and bool(parts & {"block", "page"})
 
 
 @lru_cache(maxsize=4096)
@@ -277,9 +281,10 @@ def orthogonalizes(name: str) -> bool:
 
 def steps_optimizer(names: Iterable[str]) -> bool:
     """Return whether the arguments are those of an optimizer's step: its state, or a gradient and a learning rate."""
-    said = [words(name) for name in names]
-    return any({"exp", "avg"} <= one for one in said) or (
-        any(one & {"grad", "grads"} for one in said) and any(one in ({"lr"}, {"learning", "rate"}) for one in said)
+    parts = [words(name) for name in names]
+    return any({"exp", "avg"} <= words for words in parts) or (
+        any(words & {"grad", "grads"} for words in parts)
+        and any(words in ({"lr"}, {"learning", "rate"}) for words in parts)
     )
 
 
@@ -300,9 +305,9 @@ def names_of_height(width: str) -> tuple[str, ...]:
 def _other_sides(side: str, others: Mapping[str, str]) -> tuple[str, ...]:
     if words(side) & _WORDS["filters"] or names_part(side):
         return ()
-    found = [side.replace(one, other) for one, other in others.items() if len(one) > 1]
-    found += [side[:at] + others[one] + side[at + 1 :] for at, one in enumerate(side) if one in others]
-    return tuple(one for one in found if one != side)
+    found = [side.replace(word, other) for word, other in others.items() if len(word) > 1]
+    found += [side[:at] + others[letter] + side[at + 1 :] for at, letter in enumerate(side) if letter in others]
+    return tuple(name for name in found if name != side)
 
 
 @lru_cache(maxsize=4096)

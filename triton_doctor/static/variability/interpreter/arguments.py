@@ -194,12 +194,12 @@ def _number(function: Function, name: str) -> AbstractNumber:
 
 def _hints_of_shapes(function: Function, name: str) -> frozenset[AppliedHint]:
     """Return the hints about the size `name` from the names of other sizes in the same allocations, if all agree."""
-    said = set[Toward | None]()
+    directions = set[Toward | None]()
     for names in shapes_spelled(function) if names_data(name) else ():
         if name in names:
             note = note_of_unpacking(function, names)
-            said.add(note.toward(names.index(name)) if note is not None else None)
-    if said != {Toward.DATA}:
+            directions.add(note.toward(names.index(name)) if note is not None else None)
+    if directions != {Toward.DATA}:
         return frozenset()
     return apply_hints(AxisContext(unpacked=Toward.DATA), function.path, function.line)
 
@@ -217,8 +217,8 @@ def context_of(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> 
         return Context(forward=forward)
     if backward is None or not backward.params:
         return None
-    ask = partial(_is_handed, interpreter, function, backward, frame)
-    return Context(forward=forward) if interpreter.evaluations.memoize(("context", id(function)), ask) else None
+    evaluation = partial(_is_handed, interpreter, function, backward, frame)
+    return Context(forward=forward) if interpreter.evaluations.memoize(("context", id(function)), evaluation) else None
 
 
 def _is_handed(interpreter: Interpreter, function: Function, backward: Function, frame: CallFrame) -> bool:
@@ -277,12 +277,12 @@ def _holders(interpreter: Interpreter, function: Function, frame: CallFrame) -> 
     held = {function: function.params[0].name}
     waiting = [function]
     while waiting:
-        one = waiting.pop()
-        context = Name(held[one])
-        for site in one.calls:
+        expr = waiting.pop()
+        context = Name(held[expr])
+        for site in expr.calls:
             if context not in site.call.args[:1]:
                 continue
-            helper = interpreter.call_graph.find_callee(frame.module, one, site.call.func)
+            helper = interpreter.call_graph.find_callee(frame.module, expr, site.call.func)
             if helper is None or helper in held or helper.class_name != function.class_name or not helper.params:
                 continue
             first = helper.params[0].name

@@ -160,16 +160,6 @@ def stored_value(interpreter: Interpreter, module: Module, function: Function, s
     return value.with_step(note) if isinstance(value, AbstractNumber) else value
 
 
-def stored_here(interpreter: Interpreter, owner: Expr, name: str, point: ProgramPoint) -> Value | None:
-    """Return `owner.name` or `owner[name]` as the function stores it before `point`; None if it does not."""
-    stored = [
-        interpreter.value(one.value, point._replace(order=one.order, line=one.line))
-        for one in point.frame.function.stored
-        if Name(one.base) == owner and one.name == name and one.order < point.order
-    ]
-    return either(stored) if stored else None
-
-
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})
 # Constructors of buffers and parameters (torch 2.13 nn/parameter.py).
 _WRAPPING = frozenset({"Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer"})
@@ -223,10 +213,10 @@ def read_registrations(module: Module, name: str) -> tuple[tuple[int, bool], ...
         if function.name != "__init__" or not function.holds(name.encode()):
             continue
         registration_pattern = (site for site in function.calls if _registers(site, name))
-        found += [(one.line, final_name(one.call.func) == "register_buffer") for one in registration_pattern]
+        found += [(site.line, final_name(site.call.func) == "register_buffer") for site in registration_pattern]
         if may_store(function, name):
-            stored = (one for one in function.stored if (one.base, one.name) == ("self", name))
-            found += [(one.line, False) for one in stored if is_registered(one.value)]
+            stored = (store for store in function.stored if (store.base, store.name) == ("self", name))
+            found += [(store.line, False) for store in stored if is_registered(store.value)]
     return tuple(found)
 
 
@@ -241,8 +231,8 @@ def read_other_stores(module: Module, name: str) -> bool:
         if any(_sets(site, name) or (not is_making and _registers(site, name)) for site in function.calls):
             return True
         if may_store(function, name):
-            stored = (one for one in function.stored if one.name == name)
-            if not all(is_making and one.base == "self" and is_registered(one.value) for one in stored):
+            stored = (store for store in function.stored if store.name == name)
+            if not all(is_making and store.base == "self" and is_registered(store.value) for store in stored):
                 return True
     return False
 

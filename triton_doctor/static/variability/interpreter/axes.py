@@ -73,7 +73,7 @@ def resolve_through_callers(interpreter: Interpreter, own: AbstractNumber, frame
         _prefer_callers(tensors.of_size(DimProduct((factor,))), partial(_query_callers, interpreter, factor, frame))
         for factor in size.over
     ]
-    if all(one.kind is Variability.UNKNOWN for one in known):
+    if all(number.kind is Variability.UNKNOWN for number in known):
         return own
     return join(known)._replace(size=size)
 
@@ -214,7 +214,7 @@ def _is_weaker(asked: AbstractNumber, own: AbstractNumber) -> bool:
 
 def _is_rest(own: AbstractNumber) -> bool:
     """Return whether a number contains a product of axes that are not known one by one."""
-    return own.size is not None and any(isinstance(one, RemainingDims) for one in own.size.over)
+    return own.size is not None and any(isinstance(factor, RemainingDims) for factor in own.size.over)
 
 
 def _is_kept(asked: AbstractNumber) -> bool:

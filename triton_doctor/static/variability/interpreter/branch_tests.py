@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 _COMPARISONS: Mapping[str, Callable[[object, object], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
-    "is": lambda one, other: type(one) is type(other) and one == other,
-    "is not": lambda one, other: type(one) is not type(other) or one != other,
+    "is": lambda value, other: type(value) is type(other) and value == other,
+    "is not": lambda value, other: type(value) is not type(other) or value != other,
 }
 
 
@@ -77,8 +77,8 @@ class BranchTests:
     def passed(self, param: HostParam, frame: CallFrame) -> Literals:
         """Return the literals that callers pass or leave for `param` of the frame's function; None if others."""
         key = ("passed", id(param), self._follows_callers and frame.depth < MOST_DEPTH)
-        ask = partial(self._literals.passed, param, frame)
-        return self._interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+        evaluation = partial(self._literals.passed, param, frame)
+        return self._interpreter.evaluations.evaluate(key, evaluation, on_cycle=None, beyond_limit=None)
 
     def left_open(self, frame: CallFrame, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...] | None:
         """Return the undecided ones of `arms`; None if `frame` never enters one of them."""
@@ -155,13 +155,13 @@ class BranchTests:
         compare = _COMPARISONS.get("==" if len(options) != 1 or options[0] is not right else op)
         if compare is None:
             return None
-        one = self._literals.of(left, point)
-        others = [self._literals.of(option, point) for option in options] if one is not None else [None]
-        if one is None or any(other is None for other in others):
+        left_literals = self._literals.of(left, point)
+        others = [self._literals.of(option, point) for option in options] if left_literals is not None else [None]
+        if left_literals is None or any(other is None for other in others):
             return None
         found = _agreed(
             any(compare(value, other) for other in chosen)
-            for value, *chosen in product(one, *(other or () for other in others))
+            for value, *chosen in product(left_literals, *(other or () for other in others))
         )
         return found if found is None or op != "not in" else not found
 
@@ -270,8 +270,8 @@ def _is_likely_passed(interpreter: Interpreter, param: HostParam, frame: CallFra
     if param.variadic or frame.depth >= MOST_DEPTH:
         return False
     key = ("likely passed", id(frame.function), param.name)
-    ask = partial(_is_likely_passed_by_callers, interpreter, param, frame)
-    return interpreter.evaluations.evaluate(key, ask, on_cycle=False, beyond_limit=False)
+    evaluation = partial(_is_likely_passed_by_callers, interpreter, param, frame)
+    return interpreter.evaluations.evaluate(key, evaluation, on_cycle=False, beyond_limit=False)
 
 
 def _is_likely_passed_by_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool:
@@ -347,10 +347,10 @@ def _is_passed_none(interpreter: Interpreter, param: HostParam, frame: CallFrame
             return is_none_there(interpreter, *passed.args)
         return None
     if frame.depth >= MOST_DEPTH:
-        return False if _is_told_apart(param, frame.function) else None
+        return False if _is_distinguished(param, frame.function) else None
     key = ("passed None", id(frame.function), param.name)
-    ask = partial(_is_none_for_callers, interpreter, param, frame)
-    return interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+    evaluation = partial(_is_none_for_callers, interpreter, param, frame)
+    return interpreter.evaluations.evaluate(key, evaluation, on_cycle=None, beyond_limit=None)
 
 
 def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> bool | None:
@@ -368,7 +368,7 @@ def _is_none_for_callers(interpreter: Interpreter, param: HostParam, frame: Call
         else:
             answers.append(_by_default(param))
     found = _agreed_by_callers(answers)
-    return False if found is None and True not in answers and _is_told_apart(param, frame.function) else found
+    return False if found is None and True not in answers and _is_distinguished(param, frame.function) else found
 
 
 def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: CallFrame) -> bool | None:
@@ -377,7 +377,7 @@ def is_none_at_call(interpreter: Interpreter, arg: Expr, caller: Caller, frame: 
     return is_none_there(interpreter, arg, ProgramPoint(inner, caller.site.order, caller.site.arms))
 
 
-def _is_told_apart(param: HostParam, function: Function) -> bool:
+def _is_distinguished(param: HostParam, function: Function) -> bool:
     """Return whether the annotation of `param` excludes None, in a signature whose other annotations include it."""
     if param.default is not None or param.allows_none:
         return False

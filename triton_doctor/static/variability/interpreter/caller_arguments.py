@@ -157,7 +157,7 @@ class CallerArguments:
             return varying[0]
         if varying:
             # One caller's certain value outranks a note of another caller's author.
-            return choice(varying)._replace(trail=min(varying, key=lambda one: one.depends_on_notes).trail)
+            return choice(varying)._replace(trail=min(varying, key=lambda number: number.depends_on_notes).trail)
         if shown and not serves:
             # The program may or may not vary it: a value that only a benchmark varies is no error of the program.
             return choice(shown)._replace(trail=shown[0].trail, from_data=False, only_shown=True)
@@ -175,10 +175,10 @@ class CallerArguments:
         if (
             found
             and query.kind in ("axis", "part", "rest")
-            and all(one.decide() is Variability.UNKNOWN and one.undecided_dims for one in found)
+            and all(number.decide() is Variability.UNKNOWN and number.undecided_dims for number in found)
         ):
             # No caller decides it, but their hints may agree.
-            return UNKNOWN.add_hints(common_hints(one.hints for one in found))._replace(
+            return UNKNOWN.add_hints(common_hints(number.hints for number in found))._replace(
                 undecided_dims=join(found).undecided_dims, trail=found[0].trail
             )
         return None
@@ -277,18 +277,20 @@ class CallerArguments:
         is_each = symbol.held is not None and symbol.held.position is None
         if query.kind == "value":
             passed = options if is_each else (value,)
-            yield from (interpreter.as_number(one, frame).with_step(note) for one in passed)
+            yield from (interpreter.as_number(value, frame).with_step(note) for value in passed)
             return
-        asked = [(option, one) for option in options if (one := part_of(interpreter, option, query, frame)) is not None]
+        asked = [
+            (option, part) for option in options if (part := part_of(interpreter, option, query, frame)) is not None
+        ]
         if query.kind == "axis":
             tensor = arg.id if isinstance(arg, Name) and symbol.held is None else ""
             asked = [
-                (option, apply_axis_bounds(interpreter, one, tensor, query.position, point)) for option, one in asked
+                (option, apply_axis_bounds(interpreter, part, tensor, query.position, point)) for option, part in asked
             ]
         if len(asked) == 1 or is_each:
-            yield from (one.with_step(note) for _, one in asked)
+            yield from (part.with_step(note) for _, part in asked)
         elif asked:
-            numbers = [one for _, one in asked]
+            numbers = [part for _, part in asked]
             ranks = {tensors.rank(option) for option, _ in asked if isinstance(option, Tensor | SymbolicValue)}
             if len(ranks) > 1 or views.differ_in_order([option for option, _ in asked]):
                 numbers = [least_certain(numbers)]
@@ -370,8 +372,8 @@ def find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tupl
     if not decided or frame.depth >= MOST_DEPTH:
         return NO_CALLERS
     key = ("kept out", id(function), decided)
-    ask = partial(_find_excluded_callers, interpreter, frame, decided)
-    return interpreter.evaluations.evaluate(key, ask, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
+    evaluation = partial(_find_excluded_callers, interpreter, frame, decided)
+    return interpreter.evaluations.evaluate(key, evaluation, on_cycle=NO_CALLERS, beyond_limit=NO_CALLERS)
 
 
 def _find_excluded_callers(interpreter: Interpreter, frame: CallFrame, arms: tuple[BranchArm, ...]) -> frozenset[int]:

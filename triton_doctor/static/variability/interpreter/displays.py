@@ -134,13 +134,13 @@ def each(interpreter: Interpreter, comprehension: Comprehension, point: ProgramP
     lengths: list[AbstractNumber] = []
     for loop in comprehension.loops:
         source = interpreter.value(loop.source, point)
-        one, length = element(interpreter, source, point.frame), interpreter.length(source, point.frame)
+        element_value, length = element(interpreter, source, point.frame), interpreter.length(source, point.frame)
         if loop.filtered:
-            one, length = compute(one), length._replace(literal=..., low=None)
+            element_value, length = compute(element_value), length._replace(literal=..., low=None)
             if length.decide() is Variability.UNKNOWN:
                 length = length._replace(kind=Variability.PER_CALL, terms=frozenset(), from_data=True)
         lengths.append(length)
-        point = point.binding(dict.fromkeys(loop.names, one))
+        point = point.binding(dict.fromkeys(loop.names, element_value))
     return ListValue(item=interpreter.value(comprehension.element, point), length=counted(prod, lengths))
 
 
@@ -150,11 +150,11 @@ def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: Progr
     None if the count is unknown.
     """
     match comprehension:
-        case Comprehension(one, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(
+        case Comprehension(body, ((names, Call(Name("zip"), sources, keywords), False),)) if len(names) == len(
             sources
         ) and all(name == "strict" for name, _ in keywords):
             pass
-        case Comprehension(one, (((_, _) as names, Call(Name("enumerate"), (source,), ()), False),)):
+        case Comprehension(body, (((_, _) as names, Call(Name("enumerate"), (source,), ()), False),)):
             sources = (source,)
         case _:
             return None
@@ -167,7 +167,7 @@ def _zipped(interpreter: Interpreter, comprehension: Comprehension, point: Progr
         items = [interpreter.value(Subscript(source, Const(position)), point) for source in sources]
         if len(items) < len(names):
             items.insert(0, literal_value(position, point))
-        return interpreter.value(one, point.binding(dict(zip(names, items, strict=True))))
+        return interpreter.value(body, point.binding(dict(zip(names, items, strict=True))))
 
     return TupleValue([partial(at, position) for position in range(min(counts))])
 

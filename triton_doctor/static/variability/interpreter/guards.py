@@ -85,7 +85,9 @@ def _limits(
     function = point.frame.function
     limits = bounds_of_integers(function).get(name)
     if limits:
-        bound = max((one.order for one in function.bindings.get(name, ()) if one.order < point.order), default=-1)
+        bound = max(
+            (binding.order for binding in function.bindings.get(name, ()) if binding.order < point.order), default=-1
+        )
         for limit in limits:
             if limit.axis == axis and bound < limit.order:
                 callers = _bounded_callers(interpreter, name, limit, point)
@@ -151,8 +153,8 @@ def _limited_elsewhere(interpreter: Interpreter, number: AbstractNumber, point: 
             if not _may_reach(limit, point, readable):
                 continue
             key = (point.frame, name, limit.axis, limit.order)
-            ask = partial(_tested_axis, interpreter, name, limit, point.frame)
-            tested = interpreter.evaluations.evaluate(key, ask, on_cycle=None, beyond_limit=None)
+            evaluation = partial(_tested_axis, interpreter, name, limit, point.frame)
+            tested = interpreter.evaluations.evaluate(key, evaluation, on_cycle=None, beyond_limit=None)
             if tested != axis and not (isinstance(tested, Dim) and _is_called_alike(tested, axis)):
                 continue
             will_hold = limit.order >= point.order and _will_hold(interpreter, own, limit, point)
@@ -181,14 +183,14 @@ def _may_reach(limit: AssertedBound, point: ProgramPoint, readable: Collection[i
     return all(arm in point.arms or arm.given is not None or arm.branch in readable for arm in limit.arms)
 
 
-def _is_called_alike(one: Dim, other: Dim) -> bool:
+def _is_called_alike(axis: Dim, other: Dim) -> bool:
     """Return whether the author gives axes of two arguments of a function the same name: `q: (B, T, H)`,
     `k: (B, T, H)`.
     """
-    if (one.root.path, one.root.function) != (other.root.path, other.root.function):
+    if (axis.root.path, axis.root.function) != (other.root.path, other.root.function):
         return False
     name = _written_name(other)
-    return name is not None and name == _written_name(one)
+    return name is not None and name == _written_name(axis)
 
 
 def _written_name(axis: Dim) -> str | None:

@@ -205,6 +205,10 @@ class Interpreter:
         """Return `len(value)`."""
         return length(self, value, frame).as_size()
 
+    def passed_length(self, symbol: SymbolicValue, frame: CallFrame) -> AbstractNumber | None:
+        """Return the length of what callers pass for `symbol`; None if they do not decide it."""
+        return self.caller_arguments.length(symbol, frame)
+
     def _part_of_value(self, expr: Attr | Subscript, point: ProgramPoint) -> Value:
         """Return `x.name` or `x[key]`, cached for this point if it is complete."""
         parts, key = point.frame.parts, (id(expr), point.order, point.arms, point.line)
@@ -242,13 +246,13 @@ class Interpreter:
         value = self.value(of, point)
         options = value.options if isinstance(value, Union) else (value,)
         found = [self.part(option, position, size, open_, point.frame) for option in options]
-        known = [one for one in found if one is not None]
+        known = [target for target in found if target is not None]
         if not known:
             return UNKNOWN
-        one = self._either(known, options, point)
+        target = self._either(known, options, point)
         if point.frame.function.limits:
-            one = apply_item_bounds(self, one, of, position, point)
-        return one if keeps_items(of, options) else forget_items(one)
+            target = apply_item_bounds(self, target, of, position, point)
+        return target if keeps_items(of, options) else forget_items(target)
 
     def _item(self, base: Expr, key: Expr, point: ProgramPoint) -> Value:
         value = self.value(base, point)
@@ -262,8 +266,8 @@ class Interpreter:
         """Return the union of the parts `found` of `options`."""
         if len(options) == 1:
             return found[0]
-        if views.differ_in_order(options) and not any(isinstance(one, Tensor | TupleValue | Shape) for one in found):
-            return least_certain(self.as_number(one, point.frame) for one in found)
+        if views.differ_in_order(options) and not any(isinstance(part, Tensor | TupleValue | Shape) for part in found):
+            return least_certain(self.as_number(part, point.frame) for part in found)
         return either(found)
 
     def _call(self, call: Call, point: ProgramPoint) -> Value:
@@ -307,6 +311,11 @@ class Interpreter:
 
     def _returned(self, frame: CallFrame) -> Value:
         returns = frame.function.returns
-        is_open = (len(returns) == 1 or self.tests.closing(one.order, one.arms, frame) is None for one in returns)
-        found = ((one, self.value(one.value, ProgramPoint(frame, one.order))) for one in compress(returns, is_open))
-        return either([note_returned(value, one, frame) for one, value in found])
+        is_open = (
+            len(returns) == 1 or self.tests.closing(result.order, result.arms, frame) is None for result in returns
+        )
+        found = (
+            (result, self.value(result.value, ProgramPoint(frame, result.order)))
+            for result in compress(returns, is_open)
+        )
+        return either([note_returned(value, result, frame) for result, value in found])

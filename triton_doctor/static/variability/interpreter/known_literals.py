@@ -128,13 +128,13 @@ class KnownLiterals:
         for caller, bound in called:
             call, given = caller.site.call, bound.get(param.name)
             if given is None:
-                one = None if passes_more(call) else _default(param, frame.function)
+                literals = None if passes_more(call) else _default(param, frame.function)
             else:
                 inner = self._interpreter.frame(caller.module, caller.function, frame.depth + 1)
-                one = self.of(given, ProgramPoint(inner, caller.site.order, caller.site.arms), steps)
-            if one is None:
+                literals = self.of(given, ProgramPoint(inner, caller.site.order, caller.site.arms), steps)
+            if literals is None:
                 return None
-            found |= one
+            found |= literals
         return frozenset(found)
 
     def _outer(self, name: str, frame: CallFrame, steps: int) -> Literals:
@@ -164,8 +164,8 @@ class KnownLiterals:
             found = interpreter.call_graph.callers_without_triton(module, function)
             further = [(caller, bind(function, caller.site.call)) for caller in islice(found, MOST_CALLERS + 1)]
             shown = any(
-                interpreter.caller_arguments.only_shows(one, function)
-                for one, _ in interpreter.caller_arguments.called(function)
+                interpreter.caller_arguments.only_shows(caller, function)
+                for caller, _ in interpreter.caller_arguments.called(function)
             )
             is_known = not shown and not interpreter.reachability.exports(module, function)
             self._further[id(function)] = further if is_known else None
@@ -200,8 +200,8 @@ def _default(param: HostParam, function: Function) -> Literals:
 
 def _united(every: Sequence[Literals] | Iterator[Literals]) -> Literals:
     found: set[object] = set()
-    for one in every:
-        if one is None:
+    for literals in every:
+        if literals is None:
             return None
-        found |= one
+        found |= literals
     return frozenset(found)

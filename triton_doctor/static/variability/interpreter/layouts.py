@@ -103,7 +103,7 @@ class Layouts:
                 if key not in self._turned:
                     self._turned[key] = False
                     passed = islice(self._passed(function, root.name, frame), MOST_CALLERS)
-                    self._turned[key] = any(self.is_turned(one, inner) for one, inner in passed)
+                    self._turned[key] = any(self.is_turned(expr, inner) for expr, inner in passed)
                 return self._turned[key]
             case _:
                 return False
@@ -139,7 +139,7 @@ def _calls_contiguous(module: Module, function: Function) -> bool:
     inside = f"{function.qualname}.<locals>."
     return any(
         isinstance(expr, Attr) and expr.name == "contiguous"
-        for one in module.functions.values()
-        if (one is function or one.qualname.startswith(inside)) and one.holds(b"contiguous")
-        for expr in expressions(one)
+        for candidate in module.functions.values()
+        if (candidate is function or candidate.qualname.startswith(inside)) and candidate.holds(b"contiguous")
+        for expr in expressions(candidate)
     )

@@ -48,12 +48,12 @@ class NamedAxis(NamedTuple):
 class SharedAxes(NamedTuple):
     """Two axes of arguments of one function that are equal in every call that does not fail."""
 
-    one: NamedAxis
+    first: NamedAxis
     other: NamedAxis
 
     def beside(self, tensor: str, position: int, rank: int | None) -> NamedAxis | None:
         """Return the axis that equals that of `tensor` at `position`; None if this is about other axes."""
-        for own, other in ((self.one, self.other), (self.other, self.one)):
+        for own, other in ((self.first, self.other), (self.other, self.first)):
             if own.tensor != tensor:
                 continue
             if own.position is None:
@@ -91,10 +91,10 @@ class AxisChecks:
             if callee is None or callee is function:
                 continue
             own = {param: arg.id for param, arg in bind(callee, site.call).items() if isinstance(arg, Name)}
-            for one, other in checked_axes(callee, may_leave=False):
-                left, right = own.get(one.tensor), own.get(other.tensor)
+            for first, other in checked_axes(callee, may_leave=False):
+                left, right = own.get(first.tensor), own.get(other.tensor)
                 if left is not None and right is not None and {left, right} <= names:
-                    yield SharedAxes(one._replace(tensor=left), other._replace(tensor=right))
+                    yield SharedAxes(first._replace(tensor=left), other._replace(tensor=right))
 
 
 @cached_in_scan()
@@ -118,8 +118,8 @@ def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
         return ()
     names = _kept_arguments(function)
     found = []
-    for one, other in _compared(function, may_leave=True):
-        for (size, *rest), groups in ((one, other), (other, one)):
+    for first, other in _compared(function, may_leave=True):
+        for (size, *rest), groups in ((first, other), (other, first)):
             axis = _axis(function, groups) if not any(rest) and size in names else None
             if axis is not None and axis.tensor in names and axis.tensor != size and size is not None:
                 found.append((size, axis))
@@ -129,11 +129,11 @@ def checked_sizes(function: Function) -> tuple[tuple[str, NamedAxis], ...]:
 def _read(function: Function, *, may_leave: bool) -> Iterator[SharedAxes]:
     names = _kept_arguments(function)
     for left, right in _compared(function, may_leave=may_leave):
-        one, other = _axis(function, left), _axis(function, right)
-        if one is None or other is None or one == other or (one.position is None) != (other.position is None):
+        first, other = _axis(function, left), _axis(function, right)
+        if first is None or other is None or first == other or (first.position is None) != (other.position is None):
             continue
-        if one.tensor in names and other.tensor in names:
-            yield SharedAxes(one, other)
+        if first.tensor in names and other.tensor in names:
+            yield SharedAxes(first, other)
 
 
 def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _Term]]:
@@ -154,8 +154,8 @@ def _compared(function: Function, *, may_leave: bool) -> Iterator[tuple[_Term, _
         for found in _EQUAL_NAMES.finditer(text):
             left, right = found[1].split(","), found[3].split(",")
             if found[2] == wanted and len(left) == len(right):
-                for one, other in zip(left, right, strict=True):
-                    yield (one.strip(), None, None, None), (other.strip(), None, None, None)
+                for name, other in zip(left, right, strict=True):
+                    yield (name.strip(), None, None, None), (other.strip(), None, None, None)
 
 
 def _axis(function: Function, groups: tuple[str | None, ...]) -> NamedAxis | None:
@@ -175,5 +175,5 @@ def _kept_arguments(function: Function) -> frozenset[str]:
     return frozenset(
         param.name
         for param in function.params
-        if all(keeps_shape(one.value, param.name) for one in function.bindings.get(param.name, ()))
+        if all(keeps_shape(binding.value, param.name) for binding in function.bindings.get(param.name, ()))
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint, Value
 
 # Reductions whose result depends on the number of items; that of `max` and the like does not.
@@ -37,13 +37,13 @@ _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _STORED = re.compile(rb"\[[^\]\n]*\]\s*(?:[-+*/|&^%@]|//|\*\*|<<|>>)?=(?!=)")
 
 
-def filled(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
+def filled(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) -> Value:
     """Return the tensor `name` made by `torch.tensor(items)` or a similar call; a tensor argument stays as it is."""
-    value = interpreter.value(call.args[0], point)
+    value = evaluator.value(call.args[0], point)
     if isinstance(value, Tensor) or (isinstance(value, SymbolicValue) and _is_tensor(value, name)):
         return value
-    length = interpreter.length(value, point.frame)
-    return Tensor(front=(length,), contiguous=True, contents=_contents(interpreter, value, point.frame))
+    length = evaluator.length(value, point.frame)
+    return Tensor(front=(length,), contiguous=True, contents=_contents(evaluator, value, point.frame))
 
 
 def _is_tensor(symbol: SymbolicValue, function: str) -> bool:
@@ -57,7 +57,7 @@ def _is_tensor(symbol: SymbolicValue, function: str) -> bool:
     return param is not None and param.annotation is None
 
 
-def _contents(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber | None:
+def _contents(evaluator: Evaluator, value: Value, frame: CallFrame) -> AbstractNumber | None:
     """Return the abstract number of each item of `value`; None if it contains a tensor with unknown data."""
     match value:
         case AbstractNumber():
@@ -65,26 +65,26 @@ def _contents(interpreter: Interpreter, value: Value, frame: CallFrame) -> Abstr
         case Tensor():
             return value.contents
         case SymbolicValue(root, _, _):
-            number = interpreter.as_number(value, frame)
+            number = evaluator.as_number(value, frame)
             if names_data(root.name):
                 greatest = AxisContext(is_length=True, name=root.name)
                 number = number.add_hints(apply_hints(greatest, root.path, root.line))
             return number
         case Shape(of):
-            return interpreter.numel(of, frame)
+            return evaluator.numel(of, frame)
         case ListValue(item, _):
-            return _contents(interpreter, item, frame)
+            return _contents(evaluator, item, frame)
         case TupleValue(items, _):
-            return _joined(_contents(interpreter, item, frame) for item in items)
+            return _joined(_contents(evaluator, item, frame) for item in items)
         case Union(options):
-            return _joined(_contents(interpreter, option, frame) for option in options)
+            return _joined(_contents(evaluator, option, frame) for option in options)
         case _:
             return None
 
 
 def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
     every = list(parts)
-    known = [one for one in every if one is not None]
+    known = [contents for contents in every if contents is not None]
     return join(known)._replace(literal=...) if known and len(known) == len(every) else None
 
 

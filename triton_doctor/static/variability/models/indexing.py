@@ -26,7 +26,6 @@ from triton_doctor.static.variability.hints.name_words import (
     names_shape,
     names_weight,
 )
-from triton_doctor.static.variability.interpreter.attributes import stored_here
 from triton_doctor.static.variability.models.host_tensors import with_contents
 from triton_doctor.static.variability.models.lengths import is_used_as_tensor, slice_length
 from triton_doctor.static.variability.models.origins import from_data
@@ -59,7 +58,7 @@ from triton_doctor.static.variability.values.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint
 
 _FEW_ATTRIBUTES = frozenset({"dtype", "requires_grad", "is_cuda", "type", "layout", "is_contiguous", "is_sparse"})
@@ -72,11 +71,11 @@ _SWAPPED = frozenset({"T", "mT", "H", "mH"})
 OF_TENSORS = _FEW_ATTRIBUTES | _SAME_SHAPE | _SWAPPED | {"shape", "device", "ndim"}
 
 
-def attribute(interpreter: Interpreter, value: Value, name: str, base: Expr, point: ProgramPoint) -> Value:
+def attribute(evaluator: Evaluator, value: Value, name: str, base: Expr, point: ProgramPoint) -> Value:
     """Return `value.name` for a value that is no object of the project."""
     match value:
         case Union(options):
-            return either([attribute(interpreter, option, name, base, point) for option in options])
+            return either([attribute(evaluator, option, name, base, point) for option in options])
         case Tensor() | SymbolicValue():
             if name == "shape":
                 return Shape(of=value)
@@ -129,14 +128,14 @@ def _out_of_sight(value: Value, name: str, base: Expr, point: ProgramPoint) -> S
     return SymbolicValue(root=root, number=UNKNOWN.add_hints(hints))
 
 
-def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: ProgramPoint) -> Value:
+def item(evaluator: Evaluator, value: Value, base: Expr, key: Expr, point: ProgramPoint) -> Value:
     """Return `value[key]`, spelled `base[key]`."""
     frame = point.frame
     match value, key:
         case Shape(of), Slice(_, _, None):
-            return _shape_slice(interpreter, of, key, point)
-        case Shape(of) | Strides(of), _ if (position := axis_number(interpreter, key, point)) is not None:
-            return (interpreter.axis if isinstance(value, Shape) else interpreter.stride)(of, position, frame)
+            return _shape_slice(evaluator, of, key, point)
+        case Shape(of) | Strides(of), _ if (position := axis_number(evaluator, key, point)) is not None:
+            return (evaluator.axis if isinstance(value, Shape) else evaluator.stride)(of, position, frame)
         case TupleValue(open=open_), Const(int(position)):
             return value.at(position) if -value.count <= position < value.count and not open_ else UNKNOWN
         case TupleValue(items, False), Slice(None, Const(int(high)), None):
@@ -146,19 +145,29 @@ def item(interpreter: Interpreter, value: Value, base: Expr, key: Expr, point: P
         case TupleValue(), _ if value.count:
             return either(value.items)
         case DictValue(items, _), Const(str(name)):
-            return items[name] if name in items else stored_here(interpreter, base, name, point) or UNKNOWN
+            return items[name] if name in items else _stored_here(evaluator, base, name, point) or UNKNOWN
         case DictValue(items, False), _ if items:
             return _one_of(list(items.values()))
-        case ListValue(one, _), Const(int()):
-            return one
+        case ListValue(content, _), Const(int()):
+            return content
         case SymbolicValue(root), Const(int(position)) if names_shape(root.name):
-            return interpreter.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
+            return evaluator.part(value, position, max(position + 1, -position), True, frame) or UNKNOWN
         case SymbolicValue(), Const(int(position)) if _is_list(value):
-            return part(interpreter, value, position, 1, False, frame) or UNKNOWN
+            return part(evaluator, value, position, 1, False, frame) or UNKNOWN
         case ((Tensor() | SymbolicValue()), _):
-            return indexed(interpreter, value, base, key, point)
+            return indexed(evaluator, value, base, key, point)
         case _:
             return UNKNOWN
+
+
+def _stored_here(evaluator: Evaluator, owner: Expr, name: str, point: ProgramPoint) -> Value | None:
+    """Return `owner.name` or `owner[name]` as the function stores it before `point`; None if it does not."""
+    values = [
+        evaluator.value(stored.value, point._replace(order=stored.order, line=stored.line))
+        for stored in point.frame.function.stored
+        if Name(stored.base) == owner and stored.name == name and stored.order < point.order
+    ]
+    return either(values) if values else None
 
 
 def _one_of(values: list[Value]) -> Value:
@@ -171,10 +180,10 @@ def _one_of(values: list[Value]) -> Value:
     )
 
 
-def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slice, point: ProgramPoint) -> Value:
+def _shape_slice(evaluator: Evaluator, of: Tensor | SymbolicValue, key: Slice, point: ProgramPoint) -> Value:
     """Return `x.shape[low:high]`."""
-    low = 0 if key.lower is None else axis_number(interpreter, key.lower, point)
-    high = axis_number(interpreter, key.upper, point)
+    low = 0 if key.lower is None else axis_number(evaluator, key.lower, point)
+    high = axis_number(evaluator, key.upper, point)
     frame = point.frame
     if low is None or (high is None and key.upper is not None):
         if key.lower is None or low == 0:
@@ -182,11 +191,11 @@ def _shape_slice(interpreter: Interpreter, of: Tensor | SymbolicValue, key: Slic
             first = tensors.axis_at(of, 0)
             return Shape(of=Tensor(open=first._replace(size=None) if first.suggests_data else UNKNOWN))
         return UNKNOWN
-    return _axes_between(interpreter, of, low, high, frame)
+    return _axes_between(evaluator, of, low, high, frame)
 
 
 def _axes_between(
-    interpreter: Interpreter, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame
+    evaluator: Evaluator, of: Tensor | SymbolicValue, low: int, high: int | None, frame: CallFrame
 ) -> Value:
     """Return the axes `low:high`; a shape if their number is unknown."""
     rank = tensors.rank(of)
@@ -202,29 +211,27 @@ def _axes_between(
             return UNKNOWN
         back = bare.back[: len(bare.back) + high] if high is not None else bare.back
         return Shape(of=Tensor(front=bare.front[low:], open=bare.open, back=back))
-    return TupleValue([partial(interpreter.axis, of, position, frame) for position in chosen])
+    return TupleValue([partial(evaluator.axis, of, position, frame) for position in chosen])
 
 
-def starred(interpreter: Interpreter, value: Value, before: int, after: int, frame: CallFrame) -> Value:
+def starred(evaluator: Evaluator, value: Value, before: int, after: int, frame: CallFrame) -> Value:
     """Return the value of `*rest` with `before` targets before it and `after` targets after it."""
     match value:
         case Shape(of):
-            return _axes_between(interpreter, of, before, -after if after else None, frame)
+            return _axes_between(evaluator, of, before, -after if after else None, frame)
         case TupleValue(open=False) if value.count == 1 and value.starred is not None:
-            return starred(interpreter, value.at(0), before, after, frame)
+            return starred(evaluator, value.at(0), before, after, frame)
         case TupleValue(open=False) if value.starred is None:
             return TupleValue(value.items[before : value.count - after])
         case ListValue():
             return value
         case Union(options):
-            return either([starred(interpreter, option, before, after, frame) for option in options])
+            return either([starred(evaluator, option, before, after, frame) for option in options])
         case _:
             return UNKNOWN
 
 
-def part(
-    interpreter: Interpreter, value: Value, position: int, size: int, open_: bool, frame: CallFrame
-) -> Value | None:
+def part(evaluator: Evaluator, value: Value, position: int, size: int, open_: bool, frame: CallFrame) -> Value | None:
     """Return the target at `position` of an unpacking into `size` targets; None if the sizes do not fit."""
     match value:
         case Shape(of):
@@ -235,28 +242,28 @@ def part(
                 of = views.of_rank(of, size)
             if isinstance(of, Tensor) and not open_ and 0 <= size - position <= len(of.back):
                 position -= size  # the rank is known here: `x.unsqueeze(-1)` unpacked into three ends with a 1
-            return interpreter.axis(of, position, frame)
+            return evaluator.axis(of, position, frame)
         case Strides(of):
             rank = tensors.rank(of)
             if rank is not None and rank != size and not open_:
                 return None
-            return interpreter.stride(of if open_ else views.of_rank(of, size), position, frame)
+            return evaluator.stride(of if open_ else views.of_rank(of, size), position, frame)
         case TupleValue(open=False):
             count = value.count
             if count == 1 and value.starred is not None:
-                return part(interpreter, value.at(0), position, size, open_, frame)
+                return part(evaluator, value.at(0), position, size, open_, frame)
             if value.starred is not None:
-                return _after_shape(interpreter, value, value.starred, position, size, frame)
+                return _after_shape(evaluator, value, value.starred, position, size, frame)
             if (count != size and not open_) or not -count <= position < count:
                 return None
             return value.at(position)
-        case ListValue(one, _):
-            return one
+        case ListValue(content, _):
+            return content
         case Tensor():
             return views.with_axes(value, 0, (), replaced=True) if tensors.rank(value) != 1 else UNKNOWN
         case Union(options):
-            found = [part(interpreter, option, position, size, open_, frame) for option in options]
-            return either([one for one in found if one is not None])
+            found = [part(evaluator, option, position, size, open_, frame) for option in options]
+            return either([target for target in found if target is not None])
         case SymbolicValue(root, number, _):
             named = root.item_called(f"{root.name}[{position}]")
             return item_of_argument(value, None if open_ else position)._replace(
@@ -267,7 +274,7 @@ def part(
 
 
 def _after_shape(
-    interpreter: Interpreter, items: TupleValue, starred: int, position: int, size: int, frame: CallFrame
+    evaluator: Evaluator, items: TupleValue, starred: int, position: int, size: int, frame: CallFrame
 ) -> Value:
     """Return a target of `B, T, K, V = *k.shape, v.shape[-1]`: the starred shape has the axes that are left."""
     shape = items.at(starred)
@@ -278,7 +285,7 @@ def _after_shape(
         return items.at(index)
     if index >= starred + rank:
         return items.at(index - rank + 1)
-    return interpreter.axis(views.of_rank(shape.of, rank), index - starred, frame)
+    return evaluator.axis(views.of_rank(shape.of, rank), index - starred, frame)
 
 
 def item_of_argument(symbol: SymbolicValue, position: int | None) -> SymbolicValue:
@@ -295,7 +302,7 @@ def _is_list(symbol: SymbolicValue) -> bool:
     return any(param.name == symbol.root.name and param.annotation in _LISTS for param in params)
 
 
-def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
+def element(evaluator: Evaluator, value: Value, frame: CallFrame) -> Value:
     """Return the value of the target of a loop over `value`."""
     match value:
         case TupleValue() if value.count:
@@ -303,17 +310,17 @@ def element(interpreter: Interpreter, value: Value, frame: CallFrame) -> Value:
             if isinstance(found, AbstractNumber) and found.kind is Variability.FEW and value.count > HANDFUL:
                 return found._replace(kind=Variability.PER_CALL, low=1, high=value.count)
             return found
-        case ListValue(one, _):
-            return one
+        case ListValue(content, _):
+            return content
         case SymbolicValue(root, number, origin):
             inner = root.item_called(f"{root.name}[i]")
             items = next((param.items for param in origin.params if param.name == root.name), None) if origin else None
-            one = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
-            return item_of_argument(value, None)._replace(root=inner, number=one)
+            content = number._replace(terms=frozenset(), is_integer=items == "int", literals=())
+            return item_of_argument(value, None)._replace(root=inner, number=content)
         case Tensor() if tensors.rank(value) != 1:
             return views.with_axes(value, 0, (), replaced=True) or UNKNOWN
         case Union(options):
-            return either([element(interpreter, option, frame) for option in options])
+            return either([element(evaluator, option, frame) for option in options])
         case AbstractNumber():
             return value
         case _:
@@ -330,30 +337,26 @@ _NEW_AXIS = Const(None)
 _WHOLE = Slice(None, None, None)
 
 
-def indexed(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
-) -> Value:
+def indexed(evaluator: Evaluator, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint) -> Value:
     """Return `value[key]`, spelled `base[key]`; a symbolic value may also be a list or a table."""
-    found = _indexed(interpreter, value, base, key, point)
+    found = _indexed(evaluator, value, base, key, point)
     return with_contents(found, "", [value]) if value.contents is not None else found
 
 
-def _indexed(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint
-) -> Value:
+def _indexed(evaluator: Evaluator, value: Tensor | SymbolicValue, base: Expr, key: Expr, point: ProgramPoint) -> Value:
     keys = key.items if isinstance(key, TupleExpr) else (key,)
-    if len(keys) == 1 and isinstance(key, Name) and (rows := _gathered(interpreter, value, key, point)) is not None:
+    if len(keys) == 1 and isinstance(key, Name) and (rows := _gathered(evaluator, value, key, point)) is not None:
         return rows
-    if not any(isinstance(one, Slice) or one in (_NEW_AXIS, _ELLIPSIS) for one in keys):
+    if not any(isinstance(index, Slice) or index in (_NEW_AXIS, _ELLIPSIS) for index in keys):
         is_shown = isinstance(value, SymbolicValue) and value.root.shown_rank is not None
-        if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(one, Const) for one in keys)):
+        if isinstance(value, SymbolicValue) and not (is_shown and all(isinstance(index, Const) for index in keys)):
             # An item of a list, or of a state: nothing in it has to follow the batch, as what is left of an input does.
             root = value.root.item_called(f"{value.root.name}[{spell(key)}]")
             root = replace(root, item=names_model(value.root.name) or not is_used_as_tensor(value))
             return SymbolicValue(root=root, number=value.number._replace(terms=frozenset(), literals=()))
         if len(keys) == 1 and tensors.rank(value) == 1:
             return Tensor() if value.contents is not None else from_data(Subscript(base, key), None, point)
-        if not all(isinstance(one, Const) for one in keys):
+        if not all(isinstance(index, Const) for index in keys):
             return Tensor(open=UNKNOWN)
     at = keys.index(_ELLIPSIS) if _ELLIPSIS in keys else len(keys)
     before, after = keys[:at], keys[at + 1 :]
@@ -367,15 +370,15 @@ def _indexed(
         if end < front:
             return Tensor(open=UNKNOWN)
         head, tail = head[:end], head[end:]
-    first = _Axes(interpreter, point, before, 0).of(head[:front])
+    first = _Axes(evaluator, point, before, 0).of(head[:front])
     middle = [(axis, position) for position, axis in enumerate(head[front:], start=front)]
     if bare.open is None:
-        last = _Axes(interpreter, point, after, len(head)).of(tail)
+        last = _Axes(evaluator, point, after, len(head)).of(tail)
         every = [*first, *middle, *last]
         order = tuple((position, source) for position, (_, source) in enumerate(every))
         return Tensor(front=tuple(axis for axis, _ in every), moved=AxisOrder(value, order))
-    last = _Axes(interpreter, point, after, -back).of(tail[len(tail) - back :])
-    stays = all(isinstance(one, Slice) and one.step is None for one in (*before, *after))
+    last = _Axes(evaluator, point, after, -back).of(tail[len(tail) - back :])
+    stays = all(isinstance(index, Slice) and index.step is None for index in (*before, *after))
     return Tensor(
         front=tuple(axis for axis, _ in (*first, *middle)),
         open=bare.open,
@@ -384,19 +387,19 @@ def _indexed(
     )
 
 
-def _gathered(interpreter: Interpreter, value: Tensor | SymbolicValue, key: Name, point: ProgramPoint) -> Tensor | None:
+def _gathered(evaluator: Evaluator, value: Tensor | SymbolicValue, key: Name, point: ProgramPoint) -> Tensor | None:
     """Return `value[rows]` for a tensor `rows` of row numbers: as many rows as it has; None for other keys."""
-    count = _row_count(interpreter, key, point)
+    count = _row_count(evaluator, key, point)
     found = views.with_axes(value, 0, (count,), replaced=True) if count is not None else None
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def _row_count(interpreter: Interpreter, key: Expr, point: ProgramPoint) -> AbstractNumber | None:
+def _row_count(evaluator: Evaluator, key: Expr, point: ProgramPoint) -> AbstractNumber | None:
     """Return how many rows `key` chooses, if it is a name for a tensor of row numbers; else None."""
-    rows = interpreter.value(key, point) if isinstance(key, Name) else None
+    rows = evaluator.value(key, point) if isinstance(key, Name) else None
     if not isinstance(rows, Tensor | SymbolicValue) or tensors.rank(rows) != 1:
         return None
-    return interpreter.axis(rows, 0, point.frame)
+    return evaluator.axis(rows, 0, point.frame)
 
 
 def _count(keys: Sequence[Expr]) -> int:
@@ -407,9 +410,9 @@ def _count(keys: Sequence[Expr]) -> int:
 class _Axes:
     """What `keys` leave of the axes, starting at axis `start`."""
 
-    def __init__(self, interpreter: Interpreter, point: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
+    def __init__(self, evaluator: Evaluator, point: ProgramPoint, keys: Sequence[Expr], start: int) -> None:
         """Nothing is evaluated yet."""
-        self._interpreter = interpreter
+        self._interpreter = evaluator
         self._point = point
         self._keys = keys
         self._start = start

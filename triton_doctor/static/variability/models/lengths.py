@@ -45,7 +45,7 @@ from triton_doctor.static.variability.values.values import (
 
 if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr, Slice
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint, Value
 
 # Attributes that only tensors have, such as `x.shape`.
@@ -53,16 +53,16 @@ _BEFORE = re.compile(rb"(?<![A-Za-z0-9_.])")
 _AFTER = re.compile(rb"\.(?:shape|stride|size|device|dtype|ndim|numel|is_cuda|is_contiguous|contiguous|data_ptr)\b")
 
 
-def length(interpreter: Interpreter, value: Value, frame: CallFrame) -> AbstractNumber:
+def length(evaluator: Evaluator, value: Value, frame: CallFrame) -> AbstractNumber:
     """Return the length of a sequence, table or tensor."""
     match value:
         case SymbolicValue() if not is_used_as_tensor(value):
-            return interpreter.caller_arguments.length(value, frame) or length_of_symbol(value)
+            return evaluator.passed_length(value, frame) or length_of_symbol(value)
         case SymbolicValue() | Tensor():
-            return interpreter.axis(value, 0, frame)
+            return evaluator.axis(value, 0, frame)
         case Union(options):
-            lengths = [length(interpreter, option, frame) for option in options]
-            is_known = lengths[0].literal is not ... and len({one.literal for one in lengths}) == 1
+            lengths = [length(evaluator, option, frame) for option in options]
+            is_known = lengths[0].literal is not ... and len({number.literal for number in lengths}) == 1
             return lengths[0] if is_known else choice(lengths)
         case TupleValue(open=False):
             return _literal(value.count)
@@ -127,18 +127,18 @@ def _literal(count: int) -> AbstractNumber:
 _MOST_STEPS = 3
 
 
-def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, point: ProgramPoint) -> AbstractNumber:
+def slice_length(evaluator: Evaluator, whole: AbstractNumber, key: Slice, point: ProgramPoint) -> AbstractNumber:
     """Return the length of `x[lower:upper]`, for an axis of the length `whole`.
 
     `x[i : i + step]` has the length `step`, except for the last slice. Bounds from the data make it follow the data;
     with unknown bounds, the hints of the axis remain.
     """
-    lower, upper, step = (_bound(interpreter, one, point) for one in key)
-    numbers = [one.literal if one is not None else None for one in (lower, upper, step)]
+    lower, upper, step = (_bound(evaluator, bound, point) for bound in key)
+    numbers = [bound.literal if bound is not None else None for bound in (lower, upper, step)]
     if all(number is None or type(number) is int for number in numbers) and 0 not in numbers[2:]:
         return _between(whole, slice(*numbers))
     if key.lower is not None and key.upper is not None:
-        length = step_length(interpreter, key.lower, key.upper, point)
+        length = step_length(evaluator, key.lower, key.upper, point)
         if length is not None:
             return length
     bounds = [bound for bound in (lower, upper) if bound is not None]
@@ -152,18 +152,18 @@ def slice_length(interpreter: Interpreter, whole: AbstractNumber, key: Slice, po
     return _part_of(whole)
 
 
-def step_length(interpreter: Interpreter, lower: Expr, upper: Expr, point: ProgramPoint) -> AbstractNumber | None:
+def step_length(evaluator: Evaluator, lower: Expr, upper: Expr, point: ProgramPoint) -> AbstractNumber | None:
     """Return `upper - lower` if that is the step of a loop with `upper = min(lower + step, n)`; else None."""
     step = _step(lower, upper, point, _MOST_STEPS)
     if step is None:
         return None
-    length = interpreter.number(step, point)
+    length = evaluator.number(step, point)
     return length._replace(kind=Variability.FEW, literal=...) if length.kind is Variability.FIXED else length
 
 
-def _bound(interpreter: Interpreter, bound: Expr | None, point: ProgramPoint) -> AbstractNumber | None:
+def _bound(evaluator: Evaluator, bound: Expr | None, point: ProgramPoint) -> AbstractNumber | None:
     """Return a bound of a slice; None if it is omitted."""
-    return None if bound is None or bound == Const(None) else interpreter.number(bound, point)
+    return None if bound is None or bound == Const(None) else evaluator.number(bound, point)
 
 
 def _between(whole: AbstractNumber, bounds: slice) -> AbstractNumber:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from triton_doctor.static.python.ir import Call
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import ProgramPoint, Value
 
 _FUNCTIONS = frozenset({"rearrange", "reduce", "repeat"})
@@ -31,25 +31,25 @@ def is_pattern_call(name: str, call: Call) -> bool:
             return False
 
 
-def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value | None:
+def rearranged(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value | None:
     """Return the result of a call with a pattern; None for other arguments or an open group.
 
     Of a tensor that one of several assignments leaves unknown, the pattern still gives the axes of one item.
     """
-    value = interpreter.value(call.args[0], point)
+    value = evaluator.value(call.args[0], point)
     assert isinstance(call.args[1], Const)
     before, _, after = str(call.args[1].value).partition("->")
     if "(..." in before.replace(" ", ""):
         return None
-    lengths = {name: interpreter.number(size, point) for name, size in call.keywords if name is not None}
+    lengths = {name: evaluator.number(size, point) for name, size in call.keywords if name is not None}
     groups = _groups(before), _groups(after)
     options = value.options if isinstance(value, Union) else (value,)
     found = [
-        _rearranged(interpreter, option, *groups, {**lengths}, point)
+        _rearranged(evaluator, option, *groups, {**lengths}, point)
         for option in options
         if isinstance(option, Tensor | SymbolicValue)
     ]
-    known = [one for one in found if one is not None]
+    known = [size for size in found if size is not None]
     if not known or len(known) < len(found):
         return None
     if len(found) < len(options) and [_OPEN] not in groups[1]:
@@ -58,7 +58,7 @@ def rearranged(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Val
 
 
 def _rearranged(
-    interpreter: Interpreter,
+    evaluator: Evaluator,
     value: Tensor | SymbolicValue,
     before: Sequence[Sequence[str]],
     after: Sequence[Sequence[str]],
@@ -66,7 +66,7 @@ def _rearranged(
     point: ProgramPoint,
 ) -> Tensor | None:
     """Return `value` with the axes `before` as those `after`; None for an open group."""
-    open_axes = _name_axes(interpreter, value, before, lengths, point)
+    open_axes = _name_axes(evaluator, value, before, lengths, point)
     front: list[AbstractNumber] = []
     back: list[AbstractNumber] = []
     row = front
@@ -91,7 +91,7 @@ def _groups(side: str) -> list[list[str]]:
 
 
 def _name_axes(
-    interpreter: Interpreter,
+    evaluator: Evaluator,
     value: Tensor | SymbolicValue,
     groups: Sequence[Sequence[str]],
     lengths: dict[str, AbstractNumber],
@@ -115,7 +115,7 @@ def _name_axes(
         if at == at_open:
             continue
         position = at if at_open is None or at < at_open else at - count
-        axis = interpreter.axis(whole, position, point.frame)
+        axis = evaluator.axis(whole, position, point.frame)
         unknown = [name for name in group if name not in lengths]
         if len(unknown) == 1:
             others = [lengths[name] for name in group if name in lengths]

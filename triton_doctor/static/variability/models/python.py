@@ -77,7 +77,7 @@ from triton_doctor.static.variability.values.values import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import ProgramPoint
 
 _FLAGS = frozenset(
@@ -107,17 +107,17 @@ def rounds_to_power(name: str) -> bool:
     return _POWER.fullmatch(name.strip("_")) is not None
 
 
-def call_value(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
+def call_value(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value:
     """Return the result of calling something outside the project."""
     match call.func:
         case Attr(base, name):
-            receiver = interpreter.value(base, point) if not _is_module(base, point) else None
+            receiver = evaluator.value(base, point) if not _is_module(base, point) else None
             if receiver is None:
-                return _function(interpreter, name, call, point)
+                return _function(evaluator, name, call, point)
             options = receiver.options if isinstance(receiver, Union) else (receiver,)
-            return either([_method(interpreter, option, name, call, base, point) for option in options])
+            return either([_method(evaluator, option, name, call, base, point) for option in options])
         case Name(name):
-            return _function(interpreter, name, call, point)
+            return _function(evaluator, name, call, point)
         case _:
             return UNKNOWN
 
@@ -143,30 +143,30 @@ def _is_module(base: Expr, point: ProgramPoint) -> bool:
     return first is not None and first in point.frame.module.imports and first not in point.frame.function.bindings
 
 
-def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
+def _function(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) -> Value:
     def numbers() -> list[AbstractNumber]:
-        return [interpreter.number(arg, point) for arg in call.args]
+        return [evaluator.number(arg, point) for arg in call.args]
 
     def first() -> Value:
-        return interpreter.value(call.args[0], point)
+        return evaluator.value(call.args[0], point)
 
     if name in ALLOCATING:
-        return allocated(interpreter, name, call, point)
+        return allocated(evaluator, name, call, point)
     if name in _MACHINE:
         return FIXED
     if name in _FLAGS:
         return FEW
     if name == "dict" and not call.args:
-        return DictValue({key: interpreter.value(value, point) for key, value in call.keywords if key})
+        return DictValue({key: evaluator.value(value, point) for key, value in call.keywords if key})
     if not call.args:
         return out_of_sight(call, point)
-    if name in SEVERAL and (given := several(interpreter, name, call, point)) is not None:
+    if name in SEVERAL and (given := several(evaluator, name, call, point)) is not None:
         return given
     if is_pattern_call(name, call):
-        return rearranged(interpreter, call, point) or out_of_sight(call, point)
+        return rearranged(evaluator, call, point) or out_of_sight(call, point)
     match name:
         case "len":
-            return interpreter.length(first(), point.frame)
+            return evaluator.length(first(), point.frame)
         case _ if rounds_to_power(name):
             return power_of_two(join(numbers()))
         case "cdiv" | "ceil_div" | "ceildiv" | "div_up" | "div_ceil" if len(call.args) == 2:
@@ -174,115 +174,115 @@ def _function(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
             divisor = right.literal if isinstance(right.literal, int) else None
             return coarse(quotient(left, right), divisor)
         case "min" | "max" if len(call.args) > 1 or not isinstance(first(), Tensor):
-            return _extreme(interpreter, call, point, smallest=name == "min")
+            return _extreme(evaluator, call, point, smallest=name == "min")
         case "int" | "float" | "round" | "ceil" | "floor" | "abs" | "SymInt" | "constexpr" | "sqrt" | "isqrt" | "cast":
-            return _number(interpreter, call, point)
+            return _number(evaluator, call, point)
         case "log2" | "bit_length" | "log":
             number = join(numbers())
             return logarithm(number)
         case "prod" if not isinstance(value := first(), Tensor | SymbolicValue):
-            return multiplied(interpreter, value, point)
+            return multiplied(evaluator, value, point)
         case "reduce" if len(call.args) >= 2 and multiplies(call.args[0]):
-            return multiplied(interpreter, interpreter.value(call.args[1], point), point)
+            return multiplied(evaluator, evaluator.value(call.args[1], point), point)
         case "sum" if not (call.keywords or isinstance(value := first(), Tensor)):
-            return summed(interpreter, value, point)
+            return summed(evaluator, value, point)
         case "range":
             return number_range(numbers())
         case "enumerate":
             inner = first()
-            length = interpreter.length(inner, point.frame)
-            pair = number_range([length]).item, partial(element, interpreter, inner, point.frame)
+            length = evaluator.length(inner, point.frame)
+            pair = number_range([length]).item, partial(element, evaluator, inner, point.frame)
             return ListValue(item=TupleValue(pair), length=length)
         case "zip":
-            items = [partial(_element_of, interpreter, arg, point) for arg in call.args]
-            return ListValue(item=TupleValue(items), length=interpreter.length(first(), point.frame))
+            items = [partial(_element_of, evaluator, arg, point) for arg in call.args]
+            return ListValue(item=TupleValue(items), length=evaluator.length(first(), point.frame))
         case "list" | "tuple" | "Size" | "sorted" | "reversed" | "set":
             value = first()
             return value if isinstance(value, TupleValue | ListValue | Shape | SymbolicValue | Union) else UNKNOWN
         case "getattr" if len(call.args) >= 2 and isinstance(call.args[1], Const):
-            return interpreter.value(Attr(call.args[0], str(call.args[1].value)), point)
+            return evaluator.value(Attr(call.args[0], str(call.args[1].value)), point)
         case "arange" | "randperm":
             return Tensor(front=(join(numbers()),), contiguous=True)
         case "linspace" if (steps := argument(call, 2, "steps", "num")) is not None:
-            return Tensor(front=(interpreter.number(steps, point),), contiguous=True)
+            return Tensor(front=(evaluator.number(steps, point),), contiguous=True)
         case "tensor" | "as_tensor" | "from_numpy" | "array":
-            return filled(interpreter, name, call, point)
+            return filled(evaluator, name, call, point)
         case "cat" | "concat" | "concatenate":
-            return concatenated(interpreter, call, point)
+            return concatenated(evaluator, call, point)
         case "stack":
-            return stacked(interpreter, call, point)
+            return stacked(evaluator, call, point)
         case "einsum":
-            return contracted(interpreter, call, point)
+            return contracted(evaluator, call, point)
         case _ if name in METHODS:
             rest, value = Call(call.func, call.args[1:], call.keywords), first()
             options = value.options if isinstance(value, Union) else (value,)
-            return either([_method(interpreter, option, name, rest, call.args[0], point) for option in options])
+            return either([_method(evaluator, option, name, rest, call.args[0], point) for option in options])
         case _ if name in LIKE or name in KEEPING:
             value = first()
             return like(value) if isinstance(value, Tensor | SymbolicValue) and name in LIKE else value
         case _:
-            return _record(interpreter, call, point) or out_of_sight(call, point)
+            return _record(evaluator, call, point) or out_of_sight(call, point)
 
 
-def _record(interpreter: Interpreter, call: Call, point: ProgramPoint) -> DictValue | None:
+def _record(evaluator: Evaluator, call: Call, point: ProgramPoint) -> DictValue | None:
     """Return the fields of the dataclass that `call` creates; None if it creates none."""
-    names = interpreter.project.names
+    names = evaluator.project.names
     match names.dotted(point.frame.module, dotted(call.func) or "?"):
         case Class(bases=(), declared=fields) as created if fields:
             if f"{created.qualname}.__init__" in names.home_of_class(created).functions:
                 return None
             given = (*zip(fields, call.args, strict=False), *call.keywords)
-            return DictValue({name: interpreter.value(value, point) for name, value in given if name}, open=True)
+            return DictValue({name: evaluator.value(value, point) for name, value in given if name}, open=True)
         case _:
             return None
 
 
-def _element_of(interpreter: Interpreter, source: Expr, point: ProgramPoint) -> Value:
+def _element_of(evaluator: Evaluator, source: Expr, point: ProgramPoint) -> Value:
     """Return the value of the target of a loop over `source`."""
-    return element(interpreter, interpreter.value(source, point), point.frame)
+    return element(evaluator, evaluator.value(source, point), point.frame)
 
 
-def _method(interpreter: Interpreter, value: Value, name: str, call: Call, base: Expr, point: ProgramPoint) -> Value:
+def _method(evaluator: Evaluator, value: Value, name: str, call: Call, base: Expr, point: ProgramPoint) -> Value:
     if name == "splitlines" or (name == "split" and is_text(call)):
         note = Note(point.frame.module.path, point.frame.function.line, "`{}` depends on the data", call)
         return ListValue(item=value, length=AbstractNumber(kind=Variability.PER_CALL, from_data=True, trail=(note,)))
     match value:
         case Tensor() | SymbolicValue():
-            return tensor_method(interpreter, value, name, call, base, point)
+            return tensor_method(evaluator, value, name, call, base, point)
         case AbstractNumber():
             if name == "bit_length":
                 return logarithm(value)
             if name in ("item", "tolist"):
                 return read_out(value, base, name, point)
             if name in SIZED and value.kind is Variability.UNKNOWN:
-                return tensor_method(interpreter, Tensor(open=UNKNOWN), name, call, base, point)
+                return tensor_method(evaluator, Tensor(open=UNKNOWN), name, call, base, point)
             return (
                 FEW if name in _FLAGS else value._replace(literal=...) if value.kind is Variability.FIXED else UNKNOWN
             )
         case Shape() | TupleValue() if name == "numel":
-            return multiplied(interpreter, value, point)
+            return multiplied(evaluator, value, point)
         case DictValue(items) if name == "get" and call.args and isinstance(call.args[0], Const):
             found = items.get(str(call.args[0].value))
-            rest = [interpreter.value(arg, point) for arg in call.args[1:]]
+            rest = [evaluator.value(arg, point) for arg in call.args[1:]]
             return either([*([found] if found is not None else []), *rest]) if found is not None or rest else UNKNOWN
         case DictValue(items) if name == "values":
             return TupleValue(items=tuple(items.values()))
-        case ListValue(one, _) if name == "copy":
-            return one
+        case ListValue(content, _) if name == "copy":
+            return content
         case _:
             return UNKNOWN
 
 
-def _extreme(interpreter: Interpreter, call: Call, point: ProgramPoint, *, smallest: bool) -> Value:
+def _extreme(evaluator: Evaluator, call: Call, point: ProgramPoint, *, smallest: bool) -> Value:
     bound = least if smallest else greatest
-    values = [interpreter.value(arg, point) for arg in call.args]
+    values = [evaluator.value(arg, point) for arg in call.args]
     if len(values) > 1:
-        return bound([interpreter.as_number(value, point.frame) for value in values])
-    one = element(interpreter, values[0], point.frame)
-    number = interpreter.as_number(one, point.frame)
+        return bound([evaluator.as_number(value, point.frame) for value in values])
+    content = element(evaluator, values[0], point.frame)
+    number = evaluator.as_number(content, point.frame)
     match values[0]:
         case TupleValue(items, False):
-            return bound([interpreter.as_number(item, point.frame) for item in items])
+            return bound([evaluator.as_number(item, point.frame) for item in items])
         case ListValue(_, _) | SymbolicValue():
             line = point.frame.function.line
             step = Note(point.frame.module.path, line, "`{}` depends on the data", call)
@@ -296,8 +296,8 @@ def _extreme(interpreter: Interpreter, call: Call, point: ProgramPoint, *, small
             return number
 
 
-def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
-    value = interpreter.value(call.args[-1] if call.func == Name("cast") else call.args[0], point)
+def _number(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value:
+    value = evaluator.value(call.args[-1] if call.func == Name("cast") else call.args[0], point)
     match value:
         case Tensor():
             return read_out(value, call, None, point)
@@ -305,7 +305,7 @@ def _number(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
             method = call.args[0].func
             if isinstance(method, Attr) and method.name in ("max", "min", "sum"):
                 return from_data(method.base, f"{method.name}", point)
-    return interpreter.as_number(value, point.frame)
+    return evaluator.as_number(value, point.frame)
 
 
 NVIDIA, AMD = "nvidia", "amd"

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         CallSite,
         Function,
     )
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import CallFrame
 
 _ADDING = frozenset({"append", "extend"})
@@ -75,55 +75,55 @@ def counted(count: Callable[[Iterable[int]], int], lengths: Sequence[AbstractNum
     return join(lengths)._replace(literal=..., high=count(most) if len(most) == len(lengths) else None)
 
 
-def concatenate(interpreter: Interpreter, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:
+def concatenate(evaluator: Evaluator, parts: Sequence[Value], frame: CallFrame) -> TupleValue | ListValue:
     """Return the items of the lists, one after the other."""
     tuples = [part for part in parts if isinstance(part, TupleValue)]
     if len(tuples) == len(parts):
-        items = [partial(one.at, position) for one in tuples for position in range(one.count)]
-        return TupleValue(items, is_open=any(one.open for one in tuples))
+        items = [partial(display.at, position) for display in tuples for position in range(display.count)]
+        return TupleValue(items, is_open=any(display.open for display in tuples))
     parts = [part for part in parts if not isinstance(part, TupleValue) or part.count or part.open]
-    lengths = [interpreter.length(part, frame) for part in parts]
-    return ListValue(either([element(interpreter, part, frame) for part in parts]), counted(sum, lengths))
+    lengths = [evaluator.length(part, frame) for part in parts]
+    return ListValue(either([element(evaluator, part, frame) for part in parts]), counted(sum, lengths))
 
 
-def filled(interpreter: Interpreter, binding: Binding, point: ProgramPoint) -> Value | None:
+def filled(evaluator: Evaluator, binding: Binding, point: ProgramPoint) -> Value | None:
     """Return the list created by `binding` at `point`, with the items added later; None if unknown."""
     frame, name = point.frame, binding.name
     match binding.value:
         case BinaryOp("+", (Name(grown), _)) if grown == name and _comes_round(binding, frame.function):
-            value = interpreter.value(binding.value, point)
+            value = evaluator.value(binding.value, point)
             is_list = isinstance(value, TupleValue | ListValue)
-            return ListValue(element(interpreter, value, frame), UNKNOWN) if is_list else value
+            return ListValue(element(evaluator, value, frame), UNKNOWN) if is_list else value
         case BinaryOp("*" | "<<", (Name(grown), Const(int()))) if grown == name and _comes_round(
             binding, frame.function
         ):
-            return _doubled(interpreter, binding, frame)
+            return _doubled(evaluator, binding, frame)
         case TupleExpr() | Call(Name("list"), (), ()):
             sites = _sites(frame.function, name)
         case _:
             return None
     if not sites:
         return None
-    made = interpreter.value(binding.value, point) if isinstance(binding.value, TupleExpr) else TupleValue(())
-    whole = concatenate(interpreter, [made, *[_added(interpreter, site, binding, frame) for site in sites]], frame)
+    made = evaluator.value(binding.value, point) if isinstance(binding.value, TupleExpr) else TupleValue(())
+    whole = concatenate(evaluator, [made, *[_added(evaluator, site, binding, frame) for site in sites]], frame)
     if len(sites) > 1 and len(frame.function.bindings[name]) > 1:
-        return ListValue(element(interpreter, whole, frame), UNKNOWN)  # the order of additions is not known
+        return ListValue(element(evaluator, whole, frame), UNKNOWN)  # the order of additions is not known
     return whole
 
 
-def _doubled(interpreter: Interpreter, binding: Binding, frame: CallFrame) -> AbstractNumber:
+def _doubled(evaluator: Evaluator, binding: Binding, frame: CallFrame) -> AbstractNumber:
     """Return a number that a loop multiplies: it has as many values as the loop has turns."""
     limits = bounds_of_integers(frame.function).get(binding.name, ())
     ends = [limit.high for limit in limits if limit.arms == binding.arms and limit.high is not None]
-    turns = _turns(interpreter, binding.arms[-1:], frame)
+    turns = _turns(evaluator, binding.arms[-1:], frame)
     if not turns and ends:
-        turns = [interpreter.number(ends[0], ProgramPoint(frame, binding.order, binding.arms))]
+        turns = [evaluator.number(ends[0], ProgramPoint(frame, binding.order, binding.arms))]
     return logarithm(join(turns))._replace(size=None, literal=...) if turns else UNKNOWN
 
 
 def _comes_round(binding: Binding, function: Function) -> bool:
     """Return whether a loop returns to `binding` without an earlier assignment of the same name."""
-    others = [one.arms for one in function.bindings[binding.name] if one is not binding]
+    others = [rebinding.arms for rebinding in function.bindings[binding.name] if rebinding is not binding]
     return any(arm.loop and not any(arm in arms for arms in others) for arm in binding.arms)
 
 
@@ -142,7 +142,7 @@ def _sites(function: Function, name: str) -> Sequence[CallSite]:
     return found
 
 
-def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: CallFrame) -> TupleValue | ListValue:
+def _added(evaluator: Evaluator, site: CallSite, binding: Binding, frame: CallFrame) -> TupleValue | ListValue:
     """Return what the call at `site` adds to the list of `binding`, in all turns of the loops around it."""
     (arg,) = site.call.args
     point = ProgramPoint(frame, site.order, site.arms, line=site.line)
@@ -150,42 +150,42 @@ def _added(interpreter: Interpreter, site: CallSite, binding: Binding, frame: Ca
     extends = site.call.func.name == "extend"
     # An added item may be reassigned later: then nothing is known of it.
     is_set = any(
-        isinstance(one, Name) and frame.function.matches(item_store_pattern(one.id)) for one in every_part(arg)
+        isinstance(part, Name) and frame.function.matches(item_store_pattern(part.id)) for part in every_part(arg)
     )
-    value = interpreter.value(arg, point) if extends or not is_set else UNKNOWN
-    length = interpreter.length(value, frame) if extends else ONE
+    value = evaluator.value(arg, point) if extends or not is_set else UNKNOWN
+    length = evaluator.length(value, frame) if extends else ONE
     if extends:
-        value = UNKNOWN if is_set else element(interpreter, value, frame)
+        value = UNKNOWN if is_set else element(evaluator, value, frame)
     inner = [arm for arm in site.arms if arm not in binding.arms]
     if not inner and not extends:
         return TupleValue([value])
-    turns = _turns(interpreter, inner, frame)
+    turns = _turns(evaluator, inner, frame)
     return ListValue(value, UNKNOWN if turns is None else counted(prod, [*turns, *([length] if extends else [])]))
 
 
-def _turns(interpreter: Interpreter, arms: Sequence[BranchArm], frame: CallFrame) -> Sequence[AbstractNumber] | None:
+def _turns(evaluator: Evaluator, arms: Sequence[BranchArm], frame: CallFrame) -> Sequence[AbstractNumber] | None:
     """Return the number of turns of each of the loops `arms`; None if something else decides."""
     lengths: dict[BranchArm, AbstractNumber] = {}
-    for bound in (one for every in frame.function.bindings.values() for one in every):
+    for bound in (binding for every in frame.function.bindings.values() for binding in every):
         match bound.value:
             case IterItem(source) | Unpacked(IterItem(source)) if bound.arms and bound.arms[-1] in arms:
-                value = interpreter.value(source, ProgramPoint(frame, bound.order, bound.arms))
-                lengths[bound.arms[-1]] = interpreter.length(value, frame)
+                value = evaluator.value(source, ProgramPoint(frame, bound.order, bound.arms))
+                lengths[bound.arms[-1]] = evaluator.length(value, frame)
             case _:
                 pass
     return list(lengths.values()) if len(lengths) == len(arms) and all(arm.loop for arm in arms) else None
 
 
-def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
+def multiplied(evaluator: Evaluator, value: Value, point: ProgramPoint) -> Value:
     """Return the product of all items of `value`."""
     match value:
         case Shape(of):
-            return interpreter.numel(of, point.frame)
+            return evaluator.numel(of, point.frame)
         case TupleValue(items, False):
-            parts = [interpreter.numel(one.of, point.frame) if isinstance(one, Shape) else one for one in items]
-            return tensors.product([interpreter.as_number(part, point.frame) for part in parts])
-        case ListValue(one, length):
-            return join([interpreter.as_number(one, point.frame), length])._replace(size=None, literal=...)
+            parts = [evaluator.numel(part.of, point.frame) if isinstance(part, Shape) else part for part in items]
+            return tensors.product([evaluator.as_number(part, point.frame) for part in parts])
+        case ListValue(content, length):
+            return join([evaluator.as_number(content, point.frame), length])._replace(size=None, literal=...)
         case _:
             return UNKNOWN
 
@@ -193,22 +193,22 @@ def multiplied(interpreter: Interpreter, value: Value, point: ProgramPoint) -> V
 def multiplies(function: Expr) -> bool:
     """Return whether it is `operator.mul` or `lambda a, b: a * b`."""
     match function:
-        case Lambda((one, other), BinaryOp("*", (Name(left), Name(right)))):
-            return {one, other} == {left, right}
+        case Lambda((first, other), BinaryOp("*", (Name(left), Name(right)))):
+            return {first, other} == {left, right}
         case _:
             return final_name(function) == "mul"
 
 
-def summed(interpreter: Interpreter, value: Value, point: ProgramPoint) -> Value:
+def summed(evaluator: Evaluator, value: Value, point: ProgramPoint) -> Value:
     """Return the sum of all items of `value`."""
     match value:
         case TupleValue(items, _):
-            return join([interpreter.as_number(one, point.frame) for one in items])
-        case ListValue(one, length):
-            return join([interpreter.as_number(one, point.frame), length])
+            return join([evaluator.as_number(summand, point.frame) for summand in items])
+        case ListValue(content, length):
+            return join([evaluator.as_number(content, point.frame), length])
         case SymbolicValue():
-            one = interpreter.as_number(element(interpreter, value, point.frame), point.frame)
-            return UNKNOWN.with_integrality(is_integer=one.is_integer)
+            content = evaluator.as_number(element(evaluator, value, point.frame), point.frame)
+            return UNKNOWN.with_integrality(is_integer=content.is_integer)
         case _:
             return UNKNOWN
 
@@ -237,27 +237,29 @@ _NUMBERS = frozenset({"int", "float"})
 _MAPPED = Name("<item>")
 
 
-def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value | None:
+def several(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) -> Value | None:
     """Return the results of a function called `name`, one of SEVERAL; None if unknown."""
     match name, call.args:
         case "divmod", (over, under):
-            numbers = [interpreter.number(over, point), interpreter.number(under, point)]
+            numbers = [evaluator.number(over, point), evaluator.number(under, point)]
             return TupleValue([apply("//", numbers), apply("%", numbers)])
         case "map", (Name(function), items) if function in _NUMBERS:
-            return interpreter.value(items, point)
+            return evaluator.value(items, point)
         case "map", (Lambda((_,) as names, body), items):
-            return interpreter.value(Comprehension(body, (ComprehensionLoop(names, items, False),)), point)
+            return evaluator.value(Comprehension(body, (ComprehensionLoop(names, items, False),)), point)
         case "map", (Name() | Attr() as function, items):
             body = Call(function, (_MAPPED,), ())
-            return interpreter.value(Comprehension(body, (ComprehensionLoop((_MAPPED.id,), items, False),)), point)
+            return evaluator.value(Comprehension(body, (ComprehensionLoop((_MAPPED.id,), items, False),)), point)
         case "product", sources if not call.keywords:
-            values = [interpreter.value(source, point) for source in sources]
-            parts = [element(interpreter, value, point.frame) for value in values]
+            values = [evaluator.value(source, point) for source in sources]
+            parts = [element(evaluator, value, point.frame) for value in values]
             return ListValue(
-                TupleValue(parts), counted(prod, [interpreter.length(value, point.frame) for value in values])
+                TupleValue(parts), counted(prod, [evaluator.length(value, point.frame) for value in values])
             )
         case "broadcast_tensors", args:
-            tensors = [one for arg in args if isinstance(one := interpreter.value(arg, point), Tensor | SymbolicValue)]
+            tensors = [
+                given for arg in args if isinstance(given := evaluator.value(arg, point), Tensor | SymbolicValue)
+            ]
             return TupleValue([combined(tensors)] * len(args)) if len(tensors) == len(args) else None
         case "where", (condition,):  # a tensor of positions for each axis, as `nonzero` returns
             return ListValue(item=_found(condition, name, point), length=UNKNOWN)
@@ -268,11 +270,11 @@ def several(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint
 def found_items(name: str, call: Call, base: Expr, point: ProgramPoint) -> Value | None:
     """Return the tensors that `nonzero` or `unique` returns if asked for several; None if it returns one."""
     asked = [key for key, value in call.keywords if key is not None and value == Const(True)]
-    one = _found(base, name, point)
+    positions = _found(base, name, point)
     if name == "nonzero" and "as_tuple" in asked:
-        return ListValue(item=one, length=UNKNOWN)
+        return ListValue(item=positions, length=UNKNOWN)
     if name == "unique" and any(key.startswith("return_") for key in asked):
-        return TupleValue([one] * (1 + sum(key.startswith("return_") for key in asked)))
+        return TupleValue([positions] * (1 + sum(key.startswith("return_") for key in asked)))
     return None
 
 

@@ -17,7 +17,7 @@ from triton_doctor.static.variability.values.lattice import FEW, UNKNOWN, Abstra
 from triton_doctor.static.variability.values.values import AxisOrder, Shape, Strides, SymbolicValue, Tensor, Value
 
 if TYPE_CHECKING:
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import CallFrame, ProgramPoint
 
 ALLOCATING = frozenset("empty zeros ones rand randn full empty_strided randint".split())
@@ -42,13 +42,13 @@ _FLAGS = frozenset("is_contiguous is_floating_point is_complex element_size".spl
 
 
 def tensor_method(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
+    evaluator: Evaluator, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
 ) -> Value:
     """Return `value.name(...)`, spelled `base.name(...)`."""
-    found = _called(interpreter, value, name, call, base, point)
+    found = _called(evaluator, value, name, call, base, point)
     if value.contents is None or name in NEW or name == "new_tensor":
         return found
-    return with_contents(found, name, [value, *(interpreter.value(arg, point) for arg in _operands(name, call))])
+    return with_contents(found, name, [value, *(evaluator.value(arg, point) for arg in _operands(name, call))])
 
 
 def _operands(name: str, call: Call) -> tuple[Expr, ...]:
@@ -57,16 +57,16 @@ def _operands(name: str, call: Call) -> tuple[Expr, ...]:
 
 
 def _called(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
+    evaluator: Evaluator, value: Tensor | SymbolicValue, name: str, call: Call, base: Expr, point: ProgramPoint
 ) -> Value:
     frame = point.frame
     match name:
         case "size" | "stride" if not call.args and not call.keywords:
             return Shape(of=value) if name == "size" else Strides(of=value)
-        case "size" | "stride" if (at := axis_number(interpreter, argument(call, 0, "dim"), point)) is not None:
-            return interpreter.axis(value, at, frame) if name == "size" else interpreter.stride(value, at, frame)
+        case "size" | "stride" if (at := axis_number(evaluator, argument(call, 0, "dim"), point)) is not None:
+            return evaluator.axis(value, at, frame) if name == "size" else evaluator.stride(value, at, frame)
         case "numel" | "nelement":
-            return _all_elements(interpreter, value, frame)
+            return _all_elements(evaluator, value, frame)
         case "dim" | "ndimension":
             return tensors.number_of_axes(value)
         case "item" if isinstance(value, SymbolicValue) and is_optional_number(value):
@@ -74,39 +74,39 @@ def _called(
         case "item" | "tolist":
             return read_out(value, base, name, point)
         case "view" | "reshape" | "expand" | "view_as" | "reshape_as" | "expand_as" | "broadcast_to":
-            return _sized(interpreter, value, name, call, point)
+            return _sized(evaluator, value, name, call, point)
         case "contiguous":
             return value._replace(contiguous=True)
         case "new_tensor" if call.args:
-            return Tensor(front=(interpreter.length(interpreter.value(call.args[0], point), frame),), contiguous=True)
+            return Tensor(front=(evaluator.length(evaluator.value(call.args[0], point), frame),), contiguous=True)
         case "nonzero" | "unique" if (items := found_items(name, call, base, point)) is not None:
             return items
         case "nonzero" | "unique" | "masked_select":
             return Tensor(front=(read_out(value, base, name, point),), open=UNKNOWN)
         case _ if name in _VIEWS:
-            return _viewed(interpreter, value, name, call, point)
+            return _viewed(evaluator, value, name, call, point)
         case _ if name in KEEPING:
             return value
         case _ if name in NEW:
-            return allocated(interpreter, "empty", call, point)
+            return allocated(evaluator, "empty", call, point)
         case _ if name in _FLAGS:
             return FEW
         case _ if name in RESULTS:
-            found = result_of(interpreter, value, name, call, point)
+            found = result_of(evaluator, value, name, call, point)
             return out_of_sight(call, point) if found is None else found
         case _:
             return out_of_sight(call, point)
 
 
-def _all_elements(interpreter: Interpreter, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
+def _all_elements(evaluator: Evaluator, value: Tensor | SymbolicValue, frame: CallFrame) -> AbstractNumber:
     """Return `value.numel()` as it is written: unlike a product of axes, it counts all elements of any tensor."""
-    total = interpreter.numel(value, frame)
+    total = evaluator.numel(value, frame)
     if total.kind is Variability.UNKNOWN and total.size is None and not total.undecided_dims:
         return total.add_hints(apply_hints(AxisContext(is_total=True), frame.module.path, frame.function.line))
     return total
 
 
-def allocated(interpreter: Interpreter, name: str, call: Call, point: ProgramPoint) -> Value:
+def allocated(evaluator: Evaluator, name: str, call: Call, point: ProgramPoint) -> Value:
     """Return a new tensor whose axes are the given sizes."""
     size = dict(call.keywords).get("size")
     args = call.args
@@ -116,28 +116,26 @@ def allocated(interpreter: Interpreter, name: str, call: Call, point: ProgramPoi
         args = args[:1]
     if size is not None:
         args = (size,)
-    found = sizes(interpreter, args, point) if args else None
+    found = sizes(evaluator, args, point) if args else None
     if found is None:
         return Tensor(open=UNKNOWN)
     return views.of_sizes(found)._replace(contiguous=name != "empty_strided")
 
 
-def _sized(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
-) -> Value:
+def _sized(evaluator: Evaluator, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint) -> Value:
     """Return a view with given sizes, or with those of another tensor."""
     args = call.args
     if name in ("view_as", "reshape_as", "expand_as") and args:
-        other = interpreter.value(args[0], point)
+        other = evaluator.value(args[0], point)
         return other._replace(contiguous=False) if name == "expand_as" and isinstance(other, Tensor) else other
     given = argument(call, 0, "shape", "size", "sizes")
     if not args and given is not None:
         args = (given,)
     if not args:
         return value
-    if len(args) == 1 and _is_dtype(interpreter, args[0], point):
+    if len(args) == 1 and _is_dtype(evaluator, args[0], point):
         return value
-    found = sizes(interpreter, args, point)
+    found = sizes(evaluator, args, point)
     if found is None:
         return Tensor(open=UNKNOWN)
     if name in ("expand", "broadcast_to"):
@@ -145,27 +143,25 @@ def _sized(
     return views.reshape(value, found)
 
 
-def _is_dtype(interpreter: Interpreter, arg: Expr, point: ProgramPoint) -> bool:
+def _is_dtype(evaluator: Evaluator, arg: Expr, point: ProgramPoint) -> bool:
     match arg:
         case Attr(Name("torch"), _):
             return True
         case Attr() | Name():
-            return interpreter.value(arg, point) is FEW
+            return evaluator.value(arg, point) is FEW
         case _:
             return False
 
 
-def _viewed(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint
-) -> Value:
+def _viewed(evaluator: Evaluator, value: Tensor | SymbolicValue, name: str, call: Call, point: ProgramPoint) -> Value:
     """Return a view that moves or merges axes."""
 
     def at(position: int, *names: str) -> int | None:
-        return axis_number(interpreter, argument(call, position, *names), point)
+        return axis_number(evaluator, argument(call, position, *names), point)
 
     def several(position: int, *names: str) -> list[int] | None:
         given = argument(call, position, *names)
-        return axis_numbers(interpreter, (given,), point) if given is not None else None
+        return axis_numbers(evaluator, (given,), point) if given is not None else None
 
     found: Tensor | SymbolicValue | None = None
     match name:
@@ -174,24 +170,24 @@ def _viewed(
         case "flatten":
             start, end = argument(call, 0, "start_dim"), argument(call, 1, "end_dim")
             first, last = (
-                axis_number(interpreter, start or Const(0), point),
-                axis_number(interpreter, end or Const(-1), point),
+                axis_number(evaluator, start or Const(0), point),
+                axis_number(evaluator, end or Const(-1), point),
             )
             found = views.flatten(value, first, last) if first is not None and last is not None else None
         case "transpose" | "swapaxes" | "swapdims":
-            one, other = at(0, "dim0", "axis0"), at(1, "dim1", "axis1")
-            found = views.swapped(value, one, other) if one is not None and other is not None else None
+            first_axis, other = at(0, "dim0", "axis0"), at(1, "dim1", "axis1")
+            found = views.swapped(value, first_axis, other) if first_axis is not None and other is not None else None
         case "t":
             found = views.moved(value, (1, 0)) if tensors.rank(value) != 1 else value
         case "movedim" | "moveaxis":
             sources, targets = several(0, "source"), several(1, "destination")
             found = views.movedim(value, sources, targets) if sources and targets else None
         case "permute":
-            given = call.args or tuple(one for key, one in call.keywords if key == "dims")
-            order = axis_numbers(interpreter, given, point)
+            given = call.args or tuple(given_dims for key, given_dims in call.keywords if key == "dims")
+            order = axis_numbers(evaluator, given, point)
             found = views.moved(value, order) if order else None
         case "unflatten" if (dim := at(0, "dim")) is not None:
-            found = _unflattened(interpreter, value, dim, argument(call, 1, "sizes", "unflattened_size"), point)
+            found = _unflattened(evaluator, value, dim, argument(call, 1, "sizes", "unflattened_size"), point)
         case "unsqueeze" if (dim := at(0, "dim")) is not None:
             found = views.unsqueezed(value, dim)
         case "squeeze" if (dim := at(0, "dim")) is not None or not (call.args or call.keywords):
@@ -201,21 +197,21 @@ def _viewed(
         case "narrow" if (dim := at(0, "dim")) is not None:
             length = argument(call, 2, "length")
             if length is not None:
-                found = views.with_axes(value, dim, (interpreter.number(length, point),), replaced=True)
+                found = views.with_axes(value, dim, (evaluator.number(length, point),), replaced=True)
         case _:
             pass
     return views.shuffled(value) if found is None else found
 
 
 def _unflattened(
-    interpreter: Interpreter, value: Tensor | SymbolicValue, dim: int, given: Expr | None, point: ProgramPoint
+    evaluator: Evaluator, value: Tensor | SymbolicValue, dim: int, given: Expr | None, point: ProgramPoint
 ) -> Tensor | None:
     """Return `unflatten(dim, sizes)`."""
-    found = sizes(interpreter, (given,), point) if given is not None else None
+    found = sizes(evaluator, (given,), point) if given is not None else None
     if found is None:
         return None
-    one = Tensor(front=(interpreter.axis(value, dim, point.frame),))
-    parts = views.reshape(one, found)
+    vector = Tensor(front=(evaluator.axis(value, dim, point.frame),))
+    parts = views.reshape(vector, found)
     opened = views.with_axes(value, dim, parts.front, replaced=True) if parts.open is None else None
     return opened._replace(contiguous=value.contiguous is True or None, moved=None) if opened is not None else None
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from triton_doctor.static.python.ir import Call, Expr
-    from triton_doctor.static.variability.interpreter.interpreter import Interpreter
+    from triton_doctor.static.variability.values.evaluator import Evaluator
     from triton_doctor.static.variability.values.values import ProgramPoint, Value
 
 # A tensor with one axis may be broadcast over unknown others: `x + bias`.
@@ -65,42 +65,42 @@ RESULTS = (
 )
 
 
-def result_of(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
+def result_of(evaluator: Evaluator, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     """Return `value.name(...)`, or `torch.name(value, ...)` without its first argument; None if not modelled."""
     if name in _REDUCING or name in _PAIRS:
-        return _reduced(interpreter, value, name, call, point)
+        return _reduced(evaluator, value, name, call, point)
     if name in _PARTS:
-        return _parts(interpreter, value, name, call, point)
+        return _parts(evaluator, value, name, call, point)
     if name in _PRODUCTS:
-        other = tensor_at(interpreter, argument(call, 0, "other", "mat2", "weight", "vec"), point)
+        other = tensor_at(evaluator, argument(call, 0, "other", "mat2", "weight", "vec"), point)
         if other is None:
             return None
         product = multiplied(value, other, is_linear=name == "linear")
         return batched_alike(product, other) if name == "bmm" and product is not None else product
     if name in MAPPING:
-        operands = (tensor_at(interpreter, arg, point) for arg in call.args)
+        operands = (tensor_at(evaluator, arg, point) for arg in call.args)
         return combined([value, *(operand for operand in operands if operand is not None)])
     match name:
         case "repeat" | "tile":
-            times = sizes(interpreter, call.args, point)
+            times = sizes(evaluator, call.args, point)
             numbers = [time for time in times or () if not isinstance(time, Shape)]
             return views.repeated(value, numbers) if times is not None and len(numbers) == len(times) else None
         case "repeat_interleave":
             repeats = argument(call, 0, "repeats")
-            scaled = partial(tensors.scaled, times=interpreter.number(repeats, point)) if repeats is not None else None
-            return _along(interpreter, value, argument(call, 1, "dim"), scaled, point)
+            scaled = partial(tensors.scaled, times=evaluator.number(repeats, point)) if repeats is not None else None
+            return _along(evaluator, value, argument(call, 1, "dim"), scaled, point)
         case "pad":
-            return _padded(interpreter, value, argument(call, 0, "pad"), point)
+            return _padded(evaluator, value, argument(call, 0, "pad"), point)
         case "index_select" | "gather":
-            index = tensor_at(interpreter, argument(call, 1, "index"), point)
+            index = tensor_at(evaluator, argument(call, 1, "index"), point)
             if name == "gather" or index is None:
                 return index
             length = tensors.axis_at(index, 0)
-            return _along(interpreter, value, argument(call, 0, "dim"), lambda _: length, point)
+            return _along(evaluator, value, argument(call, 0, "dim"), lambda _: length, point)
         case "topk":
             count = argument(call, 0, "k")
-            number = interpreter.number(count, point) if count is not None else UNKNOWN
-            return _pair(_along(interpreter, value, argument(call, 1, "dim") or Const(-1), lambda _: number, point))
+            number = evaluator.number(count, point) if count is not None else UNKNOWN
+            return _pair(_along(evaluator, value, argument(call, 1, "dim") or Const(-1), lambda _: number, point))
         case "sort":
             return _pair(value)
         case "argsort":
@@ -117,14 +117,14 @@ def combined(operands: Sequence[AnyTensor]) -> AnyTensor:
     widest = next((other for other in others if not _is_weight(other)), (others or operands)[0])
     if not known or len(operands) == 1:
         return widest
-    count = max(tensors.rank(one) or 0 for one in known)
+    count = max(tensors.rank(arg) or 0 for arg in known)
     if others and count < _LEAST_KNOWN:
         return widest
     columns = (
-        [tensors.axis_at(one, position - count) for one in known if (tensors.rank(one) or 0) >= count - position]
+        [tensors.axis_at(arg, position - count) for arg in known if (tensors.rank(arg) or 0) >= count - position]
         for position in range(count)
     )
-    same = all(one.contiguous is True for one in known)
+    same = all(arg.contiguous is True for arg in known)
     return Tensor(front=tuple(_broadcast(axes) for axes in columns), contiguous=True if same else None)
 
 
@@ -138,62 +138,60 @@ def _broadcast(axes: Sequence[AbstractNumber]) -> AbstractNumber:
     return next((axis for axis in longer if axis.kind is not Variability.UNKNOWN), max(longer, key=data_margin))
 
 
-def stacked(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
+def stacked(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value:
     """Return `stack(parts, dim)`: a new axis with an item for each part."""
-    parts = interpreter.value(call.args[0], point)
-    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
+    parts = evaluator.value(call.args[0], point)
+    dim = axis_number(evaluator, argument(call, 1, "dim", "axis") or Const(0), point)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
     bare = views.unsqueezed(first, dim)
     found = (
-        views.with_axes(bare, dim, (interpreter.length(parts, point.frame),), replaced=True)
-        if bare is not None
-        else None
+        views.with_axes(bare, dim, (evaluator.length(parts, point.frame),), replaced=True) if bare is not None else None
     )
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
-def concatenated(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Value:
+def concatenated(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Value:
     """Return `cat(parts, dim)`: along one axis the sum of the parts."""
-    parts = interpreter.value(call.args[0], point)
-    dim = axis_number(interpreter, argument(call, 1, "dim", "axis") or Const(0), point)
+    parts = evaluator.value(call.args[0], point)
+    dim = axis_number(evaluator, argument(call, 1, "dim", "axis") or Const(0), point)
     if isinstance(parts, SymbolicValue):
-        return _joined_list(interpreter, parts, dim, point)
+        return _joined_list(evaluator, parts, dim, point)
     first = _item_of(parts)
     if dim is None or first is None:
         return Tensor(open=UNKNOWN)
     if isinstance(parts, TupleValue) and not parts.open:
-        lengths = [tensors.axis_at(one, dim) for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
+        lengths = [tensors.axis_at(part, dim) for part in parts.items if isinstance(part, Tensor | SymbolicValue)]
         total = apply_all("+", lengths) if len(lengths) == parts.count else UNKNOWN
     else:
-        total = join([tensors.axis_at(first, dim), interpreter.length(parts, point.frame)])
+        total = join([tensors.axis_at(first, dim), evaluator.length(parts, point.frame)])
     found = views.with_axes(first, dim, (total._replace(size=None),), replaced=True)
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
-def _joined_list(interpreter: Interpreter, parts: SymbolicValue, dim: int | None, point: ProgramPoint) -> Tensor:
+def _joined_list(evaluator: Evaluator, parts: SymbolicValue, dim: int | None, point: ProgramPoint) -> Tensor:
     """Return `cat(parts, dim)` of a list argument: along that axis it changes as often as any part."""
-    one = element(interpreter, parts, point.frame)
-    if dim is None or not isinstance(one, Tensor | SymbolicValue):
+    part = element(evaluator, parts, point.frame)
+    if dim is None or not isinstance(part, Tensor | SymbolicValue):
         return Tensor(open=UNKNOWN)
-    axis = interpreter.axis(one, dim, point.frame)
+    axis = evaluator.axis(part, dim, point.frame)
     total = axis if axis.decide() is Variability.PER_CALL else UNKNOWN
-    found = views.with_axes(one, dim, (total._replace(size=None),), replaced=True)
+    found = views.with_axes(part, dim, (total._replace(size=None),), replaced=True)
     return Tensor(open=UNKNOWN) if found is None else found._replace(contiguous=True, moved=None)
 
 
 def apply_all(op: str, numbers: Sequence[AbstractNumber]) -> AbstractNumber:
     """Return `a + b + c` for `op` `+`."""
-    return reduce(lambda one, other: apply(op, [one, other]), numbers)
+    return reduce(lambda total, other: apply(op, [total, other]), numbers)
 
 
 def _item_of(parts: Value) -> AnyTensor | None:
     """Return any tensor of a list or tuple."""
     match parts:
         case TupleValue(open=False) if parts.count:
-            items = [one for one in parts.items if isinstance(one, Tensor | SymbolicValue)]
-            return next((one for one in items if tensors.rank(one) is not None), items[0] if items else None)
+            items = [part for part in parts.items if isinstance(part, Tensor | SymbolicValue)]
+            return next((part for part in items if tensors.rank(part) is not None), items[0] if items else None)
         case ListValue(Tensor() | SymbolicValue() as item, _):
             return item
         case _:
@@ -205,27 +203,27 @@ def _pair(value: AnyTensor | None) -> TupleValue | None:
 
 
 def _along(
-    interpreter: Interpreter,
+    evaluator: Evaluator,
     value: AnyTensor,
     dim: Expr | None,
     change: Callable[[AbstractNumber], AbstractNumber] | None,
     point: ProgramPoint,
 ) -> Tensor | None:
     """Return a new tensor with `change` applied to the axis at `dim`."""
-    at = axis_number(interpreter, dim, point)
+    at = axis_number(evaluator, dim, point)
     if at is None or change is None:
         return None
-    found = views.with_axes(value, at, (change(interpreter.axis(value, at, point.frame)),), replaced=True)
+    found = views.with_axes(value, at, (change(evaluator.axis(value, at, point.frame)),), replaced=True)
     return found._replace(contiguous=True, moved=None) if found is not None else None
 
 
-def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
+def _reduced(evaluator: Evaluator, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     given = argument(call, 0 if name != "norm" else 1, "dim", "axis")
     if given is None:
         return value if isinstance(value, SymbolicValue) or name in _PAIRS else Tensor(contiguous=True)
-    dims = axis_numbers(interpreter, (given,), point)
+    dims = axis_numbers(evaluator, (given,), point)
     if dims is None:
-        other = tensor_at(interpreter, given, point)
+        other = tensor_at(evaluator, given, point)
         return value if name in _PAIRS and isinstance(other, Tensor) else None
     kept = argument(call, 1 if name != "norm" else 2, "keepdim", "keepdims") == Const(True)
     count = tensors.rank(value)
@@ -240,13 +238,13 @@ def _reduced(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, 
     return _pair(made) if name in _PAIRS else made
 
 
-def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
+def _parts(evaluator: Evaluator, value: AnyTensor, name: str, call: Call, point: ProgramPoint) -> Value | None:
     """Return the parts of a tensor along an axis."""
     where = 0 if name == "unbind" else 1
-    dim = axis_number(interpreter, argument(call, where, "dim", "axis") or Const(0), point)
+    dim = axis_number(evaluator, argument(call, where, "dim", "axis") or Const(0), point)
     if dim is None:
         return None
-    whole = interpreter.axis(value, dim, point.frame)
+    whole = evaluator.axis(value, dim, point.frame)
     if name == "unbind":
         item = views.with_axes(value, dim, (), replaced=True)
         return ListValue(item=item, length=whole) if item is not None else None
@@ -259,21 +257,23 @@ def _parts(interpreter: Interpreter, value: AnyTensor, name: str, call: Call, po
         return Tensor(open=UNKNOWN) if found is None else found
 
     if name.startswith("split"):
-        several = interpreter.value(given, point)
+        several = evaluator.value(given, point)
         if isinstance(given, TupleExpr) or isinstance(several, TupleValue):
-            lengths = sizes(interpreter, (given,), point)
-            return TupleValue([part(one) for one in lengths or () if not isinstance(one, Shape)]) if lengths else None
+            lengths = sizes(evaluator, (given,), point)
+            return (
+                TupleValue([part(size) for size in lengths or () if not isinstance(size, Shape)]) if lengths else None
+            )
         if isinstance(several, ListValue):
-            return ListValue(item=part(interpreter.as_number(several.item, point.frame)), length=several.length)
-        length = interpreter.as_number(several, point.frame)
+            return ListValue(item=part(evaluator.as_number(several.item, point.frame)), length=several.length)
+        length = evaluator.as_number(several, point.frame)
         return ListValue(item=part(length), length=apply("//", [whole, length]))
-    count = interpreter.number(given, point)
+    count = evaluator.number(given, point)
     return ListValue(item=part(apply("//", [whole, count])), length=count)
 
 
-def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, point: ProgramPoint) -> AnyTensor | None:
+def _padded(evaluator: Evaluator, value: AnyTensor, given: Expr | None, point: ProgramPoint) -> AnyTensor | None:
     """Return `pad(value, (left, right, ...))`: pairs of additions, from the last axis on."""
-    amounts = sizes(interpreter, (given,), point) if given is not None else None
+    amounts = sizes(evaluator, (given,), point) if given is not None else None
     if amounts is None or len(amounts) % 2:
         return None
     numbers = [amount for amount in amounts if not isinstance(amount, Shape)]
@@ -282,7 +282,7 @@ def _padded(interpreter: Interpreter, value: AnyTensor, given: Expr | None, poin
         at = -1 - index // 2
         added = [number for number in numbers[index : index + 2] if number.literal != 0]
         if result is not None and added:
-            length = apply_all("+", [interpreter.axis(result, at, point.frame), *added])
+            length = apply_all("+", [evaluator.axis(result, at, point.frame), *added])
             result = views.with_axes(result, at, (length,), replaced=True)
     return result._replace(contiguous=True) if result is not None else None
 
@@ -304,14 +304,14 @@ def batched_alike(product: Tensor, other: AnyTensor) -> Tensor:
     return views.with_axes(product, 0, (batch,), replaced=True) or product
 
 
-def _shared(one: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
+def _shared(length: AbstractNumber, other: AbstractNumber) -> AbstractNumber:
     """Return the length of an axis that two tensors share: the known one, or the one that is PER_MODEL."""
-    if one.kind is not other.kind and Variability.UNKNOWN in (one.kind, other.kind):
-        return other if one.kind is Variability.UNKNOWN else one
-    return min(one, other, key=data_margin) if one.suggests_model or other.suggests_model else one
+    if length.kind is not other.kind and Variability.UNKNOWN in (length.kind, other.kind):
+        return other if length.kind is Variability.UNKNOWN else length
+    return min(length, other, key=data_margin) if length.suggests_model or other.suggests_model else length
 
 
-def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Tensor:
+def contracted(evaluator: Evaluator, call: Call, point: ProgramPoint) -> Tensor:
     """Return `einsum("bnd,de->bne", x, w)`."""
     match call.args:
         case (Const(str(pattern)), *operands):
@@ -320,7 +320,7 @@ def contracted(interpreter: Interpreter, call: Call, point: ProgramPoint) -> Ten
             return Tensor(open=UNKNOWN)
     lengths: dict[str, AbstractNumber] = {}
     for letters, operand in zip(inputs.split(","), operands, strict=False):
-        tensor = tensor_at(interpreter, operand, point)
+        tensor = tensor_at(evaluator, operand, point)
         if tensor is not None and letters.isalpha():
             whole = views.of_rank(tensor, len(letters))
             for position, letter in enumerate(letters):

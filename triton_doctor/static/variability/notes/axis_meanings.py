@@ -25,15 +25,13 @@ from triton_doctor.static.python.ir import (
 from triton_doctor.static.variability.hints import name_words
 from triton_doctor.static.variability.hints.name_words import names_of_width
 from triton_doctor.static.variability.notes.axis_names import are_twins, counts_of_chunks
+from triton_doctor.static.variability.values.dims import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
-
-# Any number of axes.
-OPEN = "..."
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NUMBERED = re.compile(r"(?:dim|axis)_?\d")
@@ -91,14 +89,14 @@ def meaning_of_word(name: str) -> bool | None:
         return True
     if _NUMBERED.fullmatch(name):
         return None
-    said = name_words.words(name)
-    if said & _PROSE_PARTS:
-        return True if said & {"num", "n", "nr", "number"} else None
-    if "max" in said:
+    words = name_words.words(name)
+    if words & _PROSE_PARTS:
+        return True if words & {"num", "n", "nr", "number"} else None
+    if "max" in words:
         return None  # either the longest of this call, or a capacity
     if name_words.names_room(name) or name_words.names_model(name) or _MODEL_LETTERS.fullmatch(name.lower()):
         return False
-    if name_words.names_data(name) or said & _PROSE_DATA:
+    if name_words.names_data(name) or words & _PROSE_DATA:
         return True
     return None
 
@@ -137,8 +135,8 @@ class AxisMeanings:
         self._axes = axes
         self._legend: dict[str, bool | None] = {}
         for text in legends:
-            for name, said in _LEGEND.findall(text):
-                self._legend.setdefault(name, meaning_of_prose(said))
+            for name, prose in _LEGEND.findall(text):
+                self._legend.setdefault(name, meaning_of_prose(prose))
 
     def of_shape(self, axes: Sequence[str]) -> tuple[bool | None, ...]:
         """Return the meaning of each of `axes`.
@@ -190,7 +188,7 @@ class AxisMeanings:
         """Return what `name` is bound to in the function."""
         if name in self._renamed:
             return [self._renamed[name]]
-        items = (_item(one.value) for one in self._function.bindings.get(name, ()))
+        items = (_item(binding.value) for binding in self._function.bindings.get(name, ()))
         return [item for item in items if item not in (Name(name), Call(Name("int"), (Name(name),), ()))]
 
     def _of_text(self, text: str, steps: int) -> bool | None:
@@ -266,7 +264,7 @@ def _names_length(axes: Sequence[str]) -> bool:
 def _item(expr: Expr) -> Expr:
     """Return the item of a tuple display that an unpacking binds, if the display has no star; else `expr`."""
     match expr:
-        case Unpacked(TupleExpr(items), int(position), _, False) if not any(isinstance(one, Star) for one in items):
+        case Unpacked(TupleExpr(items), int(position), _, False) if not any(isinstance(part, Star) for part in items):
             return items[position] if position < len(items) else expr
         case _:
             return expr
@@ -291,8 +289,8 @@ def _product(meanings: Iterable[bool | None]) -> bool | None:
 
 def meaning_of_prose(text: str) -> bool | None:
     """Return the meaning of a phrase such as `number of heads` or `sequence length (K, V)`."""
-    said = set(re.findall(r"[a-z]+", text.lower().partition("(")[0]))
-    if said & _PROSE_PARTS:
-        return True if said & {"number", "num", "count"} else False if said & {"size", "length"} else None
-    data, model = bool(said & _PROSE_DATA), bool(said & _PROSE_MODEL)
+    words = set(re.findall(r"[a-z]+", text.lower().partition("(")[0]))
+    if words & _PROSE_PARTS:
+        return True if words & {"number", "num", "count"} else False if words & {"size", "length"} else None
+    data, model = bool(words & _PROSE_DATA), bool(words & _PROSE_MODEL)
     return data if data is not model else None

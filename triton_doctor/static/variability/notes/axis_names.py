@@ -59,9 +59,9 @@ def beside_heads(names: tuple[str, ...]) -> Iterator[int]:
                 yield here
 
 
-def are_twins(one: str, other: str) -> bool:
+def are_twins(name: str, other: str) -> bool:
     """Return whether two axes have one name but for a number: `N` and `N2` are the sides of a square state."""
-    return one.rstrip("_0123456789") == other.rstrip("_0123456789") != ""
+    return name.rstrip("_0123456789") == other.rstrip("_0123456789") != ""
 
 
 def counts_of_chunks(axes: Sequence[str]) -> Iterator[int]:
@@ -74,7 +74,7 @@ def counts_of_chunks(axes: Sequence[str]) -> Iterator[int]:
 def least_rank(function: Function, name: str) -> int:
     """Return the number of axes that the argument `name` has at least, by the axes that the function reads."""
     read = filter(None, map(read_axis, expressions(function)))
-    return max((one.position + 1 for one in read if one.tensor == name), default=0)
+    return max((axis.position + 1 for axis in read if axis.tensor == name), default=0)
 
 
 def leading_axes(function: Function, name: str) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ def _spelled_out(value: Expr, function: Function) -> Expr:
         case Unpacked(of) if (shape := _of_integers(of)) is not None:
             return value._replace(value=shape)
         case Unpacked(Name(name)) | Subscript(Name(name), Const(int())):
-            match [one.value for one in function.bindings.get(name, ())]:
+            match [binding.value for binding in function.bindings.get(name, ())]:
                 case [Attr(Name(), "shape") | Call(Attr(Name(), "size"), (), ()) as shape]:
                     if isinstance(value, Unpacked):
                         return value._replace(value=shape)
@@ -266,7 +266,7 @@ def expressions(function: Function) -> Iterator[Expr]:
     for launch in function.launches:
         pending += [argument.value for argument in launch.arguments]
     pending += [site.call for site in function.calls]
-    pending += [one.value for one in function.returns]
+    pending += [returned.value for returned in function.returns]
     seen: set[int] = set()  # calls occur in assignments, in arguments, and by themselves
     while pending:
         expr = pending.pop()
@@ -278,8 +278,8 @@ def expressions(function: Function) -> Iterator[Expr]:
 
 def _rebound(function: Function, name: str) -> int:
     """Return the first event of `function` that rebinds its argument `name`."""
-    anew = (one.order for one in function.bindings.get(name, ()) if not keeps_shape(one.value, name))
-    return min(anew, default=_NEVER)
+    rebound = (binding.order for binding in function.bindings.get(name, ()) if not keeps_shape(binding.value, name))
+    return min(rebound, default=_NEVER)
 
 
 def keeps_argument(function: Function, name: str) -> bool:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.python.remarks import Remarks
-    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
+    from triton_doctor.static.variability.values.dims import ShapeNote
 
 # An entry of a docstring: `n: the number of rows`, `n (int): ...` or `:param n: ...`.
 _ENTRY = re.compile(
@@ -83,10 +83,10 @@ def described_as_data(kernel: Kernel) -> frozenset[str]:
     return frozenset(found)
 
 
-def _names_data(said: str) -> bool:
+def _names_data(prose: str) -> bool:
     """Return whether a number with this description follows the data."""
-    is_size = _COUNTED.search(said) is not None and not (_NO_SIZE.search(said) or _PART.search(said))
-    return is_size and meaning_of_prose(said) is True
+    is_size = _COUNTED.search(prose) is not None and not (_NO_SIZE.search(prose) or _PART.search(prose))
+    return is_size and meaning_of_prose(prose) is True
 
 
 def _notes_of_pointers(project: Project, function: Function, name: str) -> Iterator[ShapeNote]:
@@ -151,7 +151,7 @@ def _is_argument(expr: Expr, name: str, function: Function) -> bool:
         case Call(Attr(Name(base), _)) if base == name:
             return keeps_shape(expr, name)
         case Name(base) if base == name:
-            return all(keeps_shape(one.value, name) for one in function.bindings.get(name, ()))
+            return all(keeps_shape(binding.value, name) for binding in function.bindings.get(name, ()))
         case _:
             return False
 

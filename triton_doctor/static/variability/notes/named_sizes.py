@@ -69,8 +69,8 @@ def hint_from_name(number: AbstractNumber, name: str, path: str, line: int, side
         return number
     if number.size is None or len(number.size.over) != 1 or number.size.under:
         # A product follows the model if all factors do; its name says nothing about a product that follows the data.
-        says = names_elements(name) or (number.size is not None and names_features(name))
-        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if says else number
+        is_named = names_elements(name) or (number.size is not None and names_features(name))
+        return number.add_hints(apply_hints(AxisContext(name=name), path, line)) if is_named else number
     (atom,) = number.size.over
     is_end = isinstance(atom, Dim) and atom.position in (-1, (atom.root.rank or 0) - 1)
     named = AxisContext(name=name, is_axis=True, is_end=is_end, side=side)
@@ -82,8 +82,8 @@ def _hint_of_several(number: AbstractNumber, binding: Binding, frame: CallFrame)
     axis, function = read_axis(binding.value), frame.function
     if axis is None or keeps_argument(function, axis.tensor):
         return number
-    made = (one.value for one in function.bindings.get(axis.tensor, ()))
-    if any(isinstance(one, Call) and one == Call(one.func, (Const(axis.position),), ()) for one in made):
+    made = (binding.value for binding in function.bindings.get(axis.tensor, ()))
+    if any(isinstance(expr, Call) and expr == Call(expr.func, (Const(axis.position),), ()) for expr in made):
         return number  # one of the tensors has size 1 there: `cos = cos.unsqueeze(0)`
     named = AxisContext(name=binding.name, is_axis=True, is_end=axis.position in (-1, (axis.rank or 0) - 1))
     return number.add_hints(apply_hints(named, frame.module.path, binding.line))
@@ -115,9 +115,9 @@ def _hint_from_unpacking(number: AbstractNumber, binding: Binding, frame: CallFr
     note = note_of_unpacking(frame.function, names)
     if note is None:
         return number
-    said = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
-    number = number if said.unpacked is None else number.without(LAST_AXIS)  # names outrank the position
-    return number.add_hints(apply_hints(said, frame.module.path, binding.line))
+    context = AxisContext(unpacked=note.toward(position), is_beside_heads=position in beside_heads(names))
+    number = number if context.unpacked is None else number.without(LAST_AXIS)  # names outrank the position
+    return number.add_hints(apply_hints(context, frame.module.path, binding.line))
 
 
 def _hint_from_weight(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
@@ -169,7 +169,7 @@ def allocated_axes(function: Function, name: str) -> tuple[str, ...]:
 
     Empty unless all are names.
     """
-    match [one.value for one in function.bindings.get(name, ())]:
+    match [binding.value for binding in function.bindings.get(name, ())]:
         case [Call(Attr(_, made) | Name(made)) as call] if made in ALLOCATING or made in NEW:
             return tuple(size.id if isinstance(size, Name) else "" for size in _written_sizes(call))
         case _:
@@ -238,7 +238,7 @@ def weight_sizes(function: Function) -> frozenset[str]:
 
 def _names_of_values(function: Function) -> dict[int, str]:
     """Return the name that each value is bound to, by the `id` of its expression."""
-    return {id(one.value): name for name, found in function.bindings.items() for one in found}
+    return {id(binding.value): name for name, found in function.bindings.items() for binding in found}
 
 
 def _allocates(call: Call) -> bool:

@@ -21,19 +21,17 @@ from triton_doctor.static.python.reaching_definitions import are_exclusive
 from triton_doctor.static.python.remarks import COMMENT, read_remarks
 from triton_doctor.static.sources.source_text import TextPattern
 from triton_doctor.static.variability.hints.name_words import names_weight
-from triton_doctor.static.variability.notes.axis_meanings import OPEN, AxisMeanings, are_axes_of_sequences
+from triton_doctor.static.variability.notes.axis_meanings import AxisMeanings, are_axes_of_sequences
 from triton_doctor.static.variability.notes.axis_names import keeps_shape, leading_axes, named_axes
 from triton_doctor.static.variability.notes.written_shapes import (
     UNCLEAR,
-    UNPACKING,
-    ShapeNote,
     first_bracket,
     may_annotate,
     note_of_axes,
     read_annotation,
     read_note,
 )
-from triton_doctor.static.variability.values.dims import Origin
+from triton_doctor.static.variability.values.dims import OPEN, UNPACKING, Origin, ShapeNote
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.values.tensors import axis_of_root
 from triton_doctor.static.variability.values.values import SymbolicValue, Tensor, Value
@@ -110,10 +108,10 @@ def notes_of(function: Function) -> ShapeNotes:
         if note is not None and note.at(int(position)) != len(note.axes) - 1:
             found.parameters[tensor] = note._replace(is_row_major=False)
     meanings = _meanings(function, {name: note.axes for name, note in found.parameters.items()})
-    parameters = {name: one for name, note in found.parameters.items() if (one := with_meanings(note, meanings))}
+    parameters = {name: whole for name, note in found.parameters.items() if (whole := with_meanings(note, meanings))}
     return ShapeNotes(
         parameters,
-        {line: one for line, note in found.assigned.items() if (one := with_meanings(note, meanings))},
+        {line: whole for line, note in found.assigned.items() if (whole := with_meanings(note, meanings))},
         _sizes(function, parameters.values()),
         with_meanings(found.result, meanings) if found.result is not None else None,
     )
@@ -186,7 +184,7 @@ def _remarks_of(function: Function) -> Remarks:
 def with_meanings(note: ShapeNote, meanings: AxisMeanings) -> ShapeNote | None:
     """Return `note` with the meanings of its axes; None if no meaning is known."""
     known = meanings.of_shape(note.axes)
-    return note._replace(meanings=known) if any(one is not None for one in known) else None
+    return note._replace(meanings=known) if any(meaning is not None for meaning in known) else None
 
 
 def _lines_that_rebind(function: Function) -> Mapping[str, int]:
@@ -202,12 +200,12 @@ def _read(function: Function, remarks: Remarks, bound: Mapping[str, int]) -> Sha
     """Read all notes of a function that rebinds names to other shapes on the lines `bound`."""
     found = notes_in_header(remarks)
     for standing in remarks.standing:
-        for name, note in _said_of(standing, remarks.parameters):
+        for name, note in _notes_in(standing, remarks.parameters):
             if standing.line <= bound.get(name, standing.line):
                 found.setdefault(name, note)
     for name, note in notes_in_code(function, remarks.parameters, bound):
         found.setdefault(name, note)
-    assigned = {line: one for line, said in remarks.trailing.items() if (one := read_note(said, "comment", line))}
+    assigned = {line: shape for line, text in remarks.trailing.items() if (shape := read_note(text, "comment", line))}
     return ShapeNotes(found, assigned, {}, _result(remarks))
 
 
@@ -223,7 +221,7 @@ def notes_in_header(remarks: Remarks) -> dict[str, ShapeNote]:
     return found
 
 
-def _said_of(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
+def _notes_in(remark: Remark, names: Collection[str]) -> Iterator[tuple[str, ShapeNote]]:
     """Yield the notes of a comment on each of `names`: `q: [B, T], k: [B, S]`."""
     for found in _SAID_OF.finditer(remark.text):
         if found[1] in names:
@@ -237,21 +235,21 @@ def _in_docstring(remarks: Remarks, names: Collection[str]) -> Iterator[tuple[st
     if "(" not in remarks.docstring and "[" not in remarks.docstring:
         return
     name, indent, begins = "", 0, 0
-    said: list[str] = []
+    shape_lines: list[str] = []
     for number, line in enumerate([*remarks.docstring.split("\n"), " "], start=remarks.docstring_line):
         found = _ENTRY.match(line)
         own = len(line) - len(line.lstrip())
         is_entry = found is not None and found[2] in names
         if name and (is_entry or (line.strip() and own <= indent) or line == " "):
-            note = read_note(" ".join(said), "docstring", begins)
+            note = read_note(" ".join(shape_lines), "docstring", begins)
             if note is not None:
                 yield name, note
             name = ""
         if is_entry and found is not None:
             name, indent, begins = found[2], own, number
-            said = [line[found.end() :].strip()]
+            shape_lines = [line[found.end() :].strip()]
         elif name:
-            said.append(line.strip())
+            shape_lines.append(line.strip())
 
 
 def _result(remarks: Remarks) -> ShapeNote | None:
@@ -262,10 +260,10 @@ def _result(remarks: Remarks) -> ShapeNote | None:
     line = remarks.docstring_line + remarks.docstring.count("\n", 0, found.start())
     first, *others = found[1].split("\n") or [""]
     indent = len(first) - len(first.lstrip())
-    below = list(takewhile(lambda said: said[: indent + 1].isspace(), others))
+    below = list(takewhile(lambda text: text[: indent + 1].isspace(), others))
     if any(map(_NEXT_RESULT.match, others[len(below) :])):
         return None
-    notes = [note for said in (first, *below) if (note := read_note(said, "docstring", line)) is not None]
+    notes = [note for text in (first, *below) if (note := read_note(text, "docstring", line)) is not None]
     return notes[0] if len(notes) == 1 else None
 
 
@@ -305,8 +303,8 @@ def _is_in_other_branch(function: Function, name: str, line: int) -> bool:
     """Return whether every reshaping rebinding of `name` before `line` is in a branch that excludes that line."""
     own = _arms_at(function, line)
     return all(
-        one.line >= line or are_exclusive(one.arms, own) or keeps_shape(one.value, name)
-        for one in function.bindings.get(name, ())
+        binding.line >= line or are_exclusive(binding.arms, own) or keeps_shape(binding.value, name)
+        for binding in function.bindings.get(name, ())
     )
 
 

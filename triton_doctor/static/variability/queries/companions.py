@@ -62,9 +62,9 @@ def find_all(project: Project, parameter: Parameter) -> Sequence[Parameter]:
     """Return the companions of `parameter` and what it follows from, in the order of the kernel."""
     followed, found = followed_names(project, parameter), find_companions(project, parameter)
     return [
-        one
-        for one in _by_kernel(project).get(parameter.kernel.key, ())
-        if any(one is other for other in found) or one.param.name in followed
+        companion
+        for companion in _by_kernel(project).get(parameter.kernel.key, ())
+        if any(companion is other for other in found) or companion.param.name in followed
     ]
 
 
@@ -72,16 +72,16 @@ def find_remaining(project: Project, parameter: Parameter) -> Sequence[Parameter
     """Return the constexprs that change per call at the same launch, and of which nothing shows that they change with
     `parameter`: a remedy for it leaves their variants.
     """
-    own, told = parameter.worst, [parameter, *find_all(project, parameter)]
+    own, reported = parameter.worst, [parameter, *find_all(project, parameter)]
     return [
-        one
-        for one in _by_kernel(project).get(parameter.kernel.key, ())
-        if one.param.is_constexpr
+        companion
+        for companion in _by_kernel(project).get(parameter.kernel.key, ())
+        if companion.param.is_constexpr
         and own is not None
-        and not any(one is other for other in told)
+        and not any(companion is other for other in reported)
         and any(
             source.launch is own.launch and source.kind is Variability.PER_CALL and not source.number.is_capped
-            for source in one.sources
+            for source in companion.sources
         )
     ]
 
@@ -111,38 +111,42 @@ def _has_as_factor(product: DimProduct | None, size: DimProduct | None) -> bool:
     return whole > part and not Counter(product.under) - Counter(size.under)
 
 
-def _are_passed_alike(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
+def _are_passed_alike(interpreter: Interpreter, source: ParameterSource, other: ParameterSource) -> bool:
     """Return whether both are parameters of the launching function for which each call passes the same expression."""
-    module, function = one.launch.module, one.launch.function
-    match one.expr, other.expr:
+    module, function = source.launch.module, source.launch.function
+    match source.expr, other.expr:
         case Name(name), Name(second) if not {name, second} & function.bindings.keys():
             given = [bind(function, caller.site.call) for caller in interpreter.call_graph.callers_of(module, function)]
             given += [
                 bind(function, call.site.call)
                 for call in interpreter.call_graph.callers_without_triton(module, function)
             ]
-            return bool(given) and all(one.get(name) is not None and one.get(name) == one.get(second) for one in given)
+            return bool(given) and all(
+                call.get(name) is not None and call.get(name) == call.get(second) for call in given
+            )
         case _:
             return False
 
 
-def _vary_together(interpreter: Interpreter, one: ParameterSource, other: ParameterSource) -> bool:
+def _vary_together(interpreter: Interpreter, source: ParameterSource, other: ParameterSource) -> bool:
     """Return whether both, which change per call, depend on one axis that does, or come from one place."""
-    left, right = _axes(one.number), _axes(other.number)
+    left, right = _axes(source.number), _axes(other.number)
     if left and right:
         # Each is a product of axes that the launching function sees.
         shared = {axis for axis in (_common(a, b) for a in left for b in right) if axis is not None}
-        if left <= shared or right <= shared or any(_varies(axis, one, other) for axis in shared):
+        if left <= shared or right <= shared or any(_varies(axis, source, other) for axis in shared):
             return True
         if {axis.root for axis in left - shared} & {axis.root for axis in right - shared}:
             return False  # two axes of one tensor
-        return _are_checked_equal(interpreter, one, left, right) or _come_from_one_axis(one, other)
-    if _is_unfollowed(one, other):
+        return _are_checked_equal(interpreter, source, left, right) or _come_from_one_axis(source, other)
+    if _is_unfollowed(source, other):
         return False
-    if one.number.trail and other.number.trail and one.number.trail[0] == other.number.trail[0]:
+    if source.number.trail and other.number.trail and source.number.trail[0] == other.number.trail[0]:
         return True
-    left, right = left | one.number.undecided_dims, right | other.number.undecided_dims
-    return any(_varies(axis, one, other) for axis in left & right) or _are_checked_equal(interpreter, one, left, right)
+    left, right = left | source.number.undecided_dims, right | other.number.undecided_dims
+    return any(_varies(axis, source, other) for axis in left & right) or _are_checked_equal(
+        interpreter, source, left, right
+    )
 
 
 def _axes(number: AbstractNumber) -> frozenset[DimFactor]:
@@ -151,20 +155,20 @@ def _axes(number: AbstractNumber) -> frozenset[DimFactor]:
     return frozenset() if size is None else frozenset((*axes_of(size.over), *size.under))
 
 
-def _common(one: DimFactor, other: DimFactor) -> DimFactor | None:
+def _common(factor: DimFactor, other: DimFactor) -> DimFactor | None:
     """Return what both contain: one axis, or the one of two products of the axes of one tensor that is in the other."""
-    if one == other:
-        return one
-    if one.root != other.root:
+    if factor == other:
+        return factor
+    if factor.root != other.root:
         return None
-    match one, other:
+    match factor, other:
         case (Dim(_, at) as axis, RemainingDims(_, front, back)) | (RemainingDims(_, front, back), Dim(_, at) as axis):
             is_inside = at >= front and not back if at >= 0 else -at > back and not front
             return axis if is_inside else None
         case RemainingDims(_, front, back), RemainingDims(_, second_front, second_back):
             if front <= second_front and back <= second_back:
                 return other
-            return one if front >= second_front and back >= second_back else None
+            return factor if front >= second_front and back >= second_back else None
         case _:
             return None
 
@@ -197,24 +201,24 @@ def _are_checked_equal(
     )
 
 
-def _come_from_one_axis(one: ParameterSource, other: ParameterSource) -> bool:
+def _come_from_one_axis(source: ParameterSource, other: ParameterSource) -> bool:
     """Return whether callers pass tensors that have an axis in common."""
-    shared = one.number.undecided_dims & other.number.undecided_dims
+    shared = source.number.undecided_dims & other.number.undecided_dims
     return any(_varies(axis) for axis in shared) and _most_of_one_tensor(shared) == 1
 
 
-def _is_unfollowed(one: ParameterSource, other: ParameterSource) -> bool:
+def _is_unfollowed(source: ParameterSource, other: ParameterSource) -> bool:
     """Return whether one is of a shape that was not followed: an axis that may be any of several of a caller's tensor.
 
     Then both depend on one axis only where the launching function computes them from one value.
     """
-    sizes = [len(axes) for axes in (_axes(one.number), _axes(other.number)) if axes]
-    shared = one.number.undecided_dims & other.number.undecided_dims
+    sizes = [len(axes) for axes in (_axes(source.number), _axes(other.number)) if axes]
+    shared = source.number.undecided_dims & other.number.undecided_dims
     if not sizes or _most_of_one_tensor(shared) <= max(sizes):
         return False
-    function, path = one.launch.function, one.launch.module.path
+    function, path = source.launch.function, source.launch.module.path
     lines = {(path, binding.line) for bindings in function.bindings.values() for binding in bindings}
-    return not any((note.path, note.line) in lines for note in set(one.number.trail) & set(other.number.trail))
+    return not any((note.path, note.line) in lines for note in set(source.number.trail) & set(other.number.trail))
 
 
 def _most_of_one_tensor(axes: Collection[DimFactor]) -> int:
@@ -228,46 +232,46 @@ def describe_companions(project: Project, parameter: Parameter, *, named: tuple[
     `named` are names in the key that the message has said to change.
     """
     found = find_companions(project, parameter)
-    constexprs = [f"`{one.param.name}`" for one in found if one.param.is_constexpr]
+    constexprs = [f"`{companion.param.name}`" for companion in found if companion.param.is_constexpr]
     keys = [
-        f"`{one.param.name}`"
-        for one in found
-        if not one.param.is_constexpr and one.param.name not in named and _is_tuned_for(project, one)
+        f"`{companion.param.name}`"
+        for companion in found
+        if not companion.param.is_constexpr and companion.param.name not in named and _is_tuned_for(project, companion)
     ]
     text = ""
     if constexprs:
-        says = "changes with it and recompiles" if len(constexprs) == 1 else "change with it and recompile"
-        text += f"; {join_words(constexprs)} {says} the kernel too"
+        clause = "changes with it and recompiles" if len(constexprs) == 1 else "change with it and recompile"
+        text += f"; {join_words(constexprs)} {clause} the kernel too"
     if keys:
-        says = "changes with it and is" if len(keys) == 1 else "change with it and are"
-        text += f"; {join_words(keys)} {says} in the autotune key"
+        clause = "changes with it and is" if len(keys) == 1 else "change with it and are"
+        text += f"; {join_words(keys)} {clause} in the autotune key"
     return text
 
 
 def advise_companions(project: Project, parameter: Parameter) -> str:
     """Return what else must change, or compiles like `parameter` for each new size, and what compiles all the same."""
     remedies: dict[str, list[str]] = {}
-    for one in find_all(project, parameter):
-        if one.param.is_constexpr:
-            remedies.setdefault(_remedy(project, one), []).append(f"`{one.param.name}`")
+    for companion in find_all(project, parameter):
+        if companion.param.is_constexpr:
+            remedies.setdefault(_remedy(project, companion), []).append(f"`{companion.param.name}`")
     steps = [text.format(join_words(names)) for text, names in remedies.items()]
     if keys := [f"`{name}`" for name in spare_keys(project, parameter)]:
         steps.append(f"take {join_words(keys)} out of the autotune key")
     text = ""
     if steps:
         *first, last = steps
-        said = f"{', '.join(first)}, and {last}" if first else last
-        text = f"; the kernel compiles for what changes with it too: also {said}"
-    remaining = " or ".join(f"`{one.param.name}`" for one in find_remaining(project, parameter))
+        listed = f"{', '.join(first)}, and {last}" if first else last
+        text = f"; the kernel compiles for what changes with it too: also {listed}"
+    remaining = " or ".join(f"`{companion.param.name}`" for companion in find_remaining(project, parameter))
     return text + (f"; each new value of {remaining} still compiles the kernel" if remaining else "")
 
 
 def spare_keys(project: Project, parameter: Parameter) -> tuple[str, ...]:
     """Return the names in the autotune key that change with `parameter`, and that choose no configs."""
     return tuple(
-        one.param.name
-        for one in find_all(project, parameter)
-        if _is_tuned_for(project, one) and find_pruner(project, one.kernel, one.param.name) is None
+        companion.param.name
+        for companion in find_all(project, parameter)
+        if _is_tuned_for(project, companion) and find_pruner(project, companion.kernel, companion.param.name) is None
     )
 
 
@@ -303,4 +307,4 @@ def range_obstacles(project: Project, parameter: Parameter) -> RangeObstacles:
 
 def _is_tuned_for(project: Project, parameter: Parameter) -> bool:
     """Return whether each new value of the parameter starts a round of tuning."""
-    return any(one is parameter for one in varying_keys(project).get(parameter.kernel.key, ()))
+    return any(varying is parameter for varying in varying_keys(project).get(parameter.kernel.key, ()))

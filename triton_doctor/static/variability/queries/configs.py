@@ -83,7 +83,7 @@ def config_counts(project: Project, kernel: Kernel) -> frozenset[int]:
 
     def count(value: Value, frame: CallFrame) -> frozenset[int]:
         lists = value.options if isinstance(value, Union) else (value,)
-        lengths = [interpreter_of(project).length(one, frame) for one in lists]
+        lengths = [interpreter_of(project).length(config_list, frame) for config_list in lists]
         counts = {1 if length.high is not None and length.high <= 1 else length.literal for length in lengths}
         known = frozenset(count for count in counts if isinstance(count, int))
         return known if len(known) == len(counts) else frozenset()
@@ -126,8 +126,8 @@ def _calls(value: Value) -> Iterator[UnfollowedCall]:
         case TupleValue(parts, _) | Union(parts):
             for part in parts:
                 yield from _calls(part)
-        case ListValue(one, _):
-            yield from _calls(one)
+        case ListValue(content, _):
+            yield from _calls(content)
         case SymbolicValue(made=UnfollowedCall() as made) if final_name(made.call.func) == "Config":
             yield made
         case _:
@@ -159,7 +159,7 @@ def varying_keys(project: Project) -> Mapping[tuple[str, str, int], tuple[Parame
 
 def names_in_key(project: Project, parameter: Parameter) -> tuple[str, ...]:
     """Return the names in the kernel's key that change with each call; empty unless `parameter` is one of them."""
-    names = tuple(one.param.name for one in varying_keys(project).get(parameter.kernel.key, ()))
+    names = tuple(varying.param.name for varying in varying_keys(project).get(parameter.kernel.key, ()))
     return names if parameter.param.name in names else ()
 
 
@@ -184,17 +184,17 @@ def fold_tuning(findings: Iterable[Finding]) -> list[Finding]:
     The severity is the greater of the two.
     """
     found = list(findings)
-    tuning = {_subject(one): one for one in found if one.code == AUTOTUNE_KEY}
+    tuning = {_subject(finding): finding for finding in found if finding.code == AUTOTUNE_KEY}
     if not tuning:
         return found
-    folded = {_subject(one) for one in found if one.code == CONSTEXPR}
+    folded = {_subject(finding) for finding in found if finding.code == CONSTEXPR}
     kept = []
-    for one in found:
-        key = tuning.get(_subject(one))
-        if one.code == CONSTEXPR and key is not None:
-            one = replace(one, severity=max(one.severity, key.severity))
-        if one.code != AUTOTUNE_KEY or _subject(one) not in folded:
-            kept.append(one)
+    for finding in found:
+        key = tuning.get(_subject(finding))
+        if finding.code == CONSTEXPR and key is not None:
+            finding = replace(finding, severity=max(finding.severity, key.severity))
+        if finding.code != AUTOTUNE_KEY or _subject(finding) not in folded:
+            kept.append(finding)
     return kept
 
 

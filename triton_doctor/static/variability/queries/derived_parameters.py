@@ -51,7 +51,7 @@ def axes_of(factors: Iterable[DimFactor]) -> Iterator[DimFactor]:
 def _constexprs(project: Project) -> Mapping[tuple[str, str, int], Sequence[Parameter]]:
     """Return the constexprs of each kernel, by its key."""
     every = groupby(parameters(project), key=lambda parameter: parameter.kernel.key)
-    return {key: [one for one in of_kernel if one.param.is_constexpr] for key, of_kernel in every}
+    return {key: [parameter for parameter in of_kernel if parameter.param.is_constexpr] for key, of_kernel in every}
 
 
 @cached_in_scan(most=1)
@@ -90,7 +90,7 @@ def _names(
     used = _by_size(own, others)
     if used is None and own.expr is not None:
         used = _Expressions(interpreter, own.launch, others).needed(own.expr)
-    changing = [one.name for one in used or () if one.source.kind is Variability.PER_CALL]
+    changing = [operand.name for operand in used or () if operand.source.kind is Variability.PER_CALL]
     return tuple(dict.fromkeys(changing))
 
 

@@ -67,10 +67,10 @@ def describe_value(source: ParameterSource) -> str:
     if origin.startswith("the "):
         return f"`{text}` ({origin})"
     bound = f"`{text}` is "
-    said = next((step for note in reversed(source.number.trail) if (step := note.step().text).startswith(bound)), None)
-    if said is None:
+    full = next((step for note in reversed(source.number.trail) if (step := note.step().text).startswith(bound)), None)
+    if full is None:
         return f"`{text}`"
-    value = said.removeprefix(bound)
+    value = full.removeprefix(bound)
     return value if value.startswith("`") else f"`{text}` ({value})"
 
 

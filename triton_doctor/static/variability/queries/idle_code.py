@@ -49,8 +49,8 @@ def explain_idle_kernel(project: Project, kernel: Kernel) -> str | None:
     if interpreter.call_graph.is_shown(kernel):
         return IN_TRIALS
     reasons = [
-        IN_TRIALS if is_test(interpreter, one) else _explain_out_of_reach(interpreter, one)
-        for one in launches_of(project).get(kernel.key, ())
+        IN_TRIALS if is_test(interpreter, launch) else _explain_out_of_reach(interpreter, launch)
+        for launch in launches_of(project).get(kernel.key, ())
     ]
     return next((reason for reason in reasons if reason != IN_TRIALS), IN_TRIALS) if reasons and all(reasons) else None
 
@@ -121,9 +121,9 @@ class KernelFactories:
     def _runs(self, module: Module, function: Function) -> Variability:
         """Return how often a function runs: FIXED for once, PER_CALL, or UNKNOWN without known callers."""
         key = ("runs", module.path, function.qualname)
-        ask = partial(self._runs_by_callers, module, function)
+        evaluation = partial(self._runs_by_callers, module, function)
         return self._interpreter.evaluations.evaluate(
-            key, ask, on_cycle=Variability.UNKNOWN, beyond_limit=Variability.UNKNOWN
+            key, evaluation, on_cycle=Variability.UNKNOWN, beyond_limit=Variability.UNKNOWN
         )
 
     def _runs_by_callers(self, module: Module, function: Function) -> Variability:

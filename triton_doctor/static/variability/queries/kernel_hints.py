@@ -60,7 +60,7 @@ class KernelHints:
         makes of `param`.
         """
         name, line = param.name, param.span.line
-        if not (isinstance(expr, Name) and names_data(expr.id) and names_model(name)):  # the caller knows better
+        if not _names_data_for_model(expr, name):
             number = hint_from_name(number, name, kernel.path, line, _side(name, kernel))
         if number.kind is not Variability.UNKNOWN:
             return number
@@ -125,6 +125,11 @@ class KernelHints:
         return self._grids[id(launch)]
 
 
+def _names_data_for_model(expr: Expr | None, parameter: str) -> bool:
+    """Return whether the caller's name speaks of data, and that of the parameter of the model: the caller decides."""
+    return isinstance(expr, Name) and names_data(expr.id) and names_model(parameter)
+
+
 def _side(name: str, kernel: Kernel) -> Side | None:
     """The side of an image that the parameter `name` is, where another constexpr of `kernel` is the other."""
     for side, names in others_of(name):
@@ -179,7 +184,9 @@ def _axes_named(
     for name, given in bind_arguments(launch, kernel, interpreter, names).items():
         number = interpreter.as_number(given.value, frame)
         match number.size:
-            case DimProduct((Dim() as axis,), ()) if number.kind is Variability.UNKNOWN:
+            case DimProduct((Dim() as axis,), ()) if number.kind is Variability.UNKNOWN and not _names_data_for_model(
+                given.expr, name
+            ):
                 found.append((axis, hint_from_name(number, name, kernel.path, lines[name]).hints - number.hints))
             case _:
                 pass

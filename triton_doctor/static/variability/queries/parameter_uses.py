@@ -92,8 +92,8 @@ def grid_expressions(launch: LinkedLaunch) -> list[Expr]:
     if isinstance(grid, Name):
         bound = reaching_definitions(launch.function, grid.id, launch.launch.order, launch.launch.arms).bindings
         inner = launch.module.functions.get(f"{launch.function.qualname}.<locals>.{grid.id}")
-        found = [binding.value for binding in bound] + [one.value for one in (inner.returns if inner else ())]
-    bodies = [one.body if isinstance(one, Lambda) else one for one in found]
+        found = [binding.value for binding in bound] + [returned.value for returned in (inner.returns if inner else ())]
+    bodies = [value.body if isinstance(value, Lambda) else value for value in found]
     return [size for body in bodies for size in (body.items if isinstance(body, TupleExpr) else (body,))]
 
 

@@ -121,7 +121,7 @@ class Parameters:
         launches = self._launches.get(kernel.key, ())
         # Arguments in tests and benchmarks say little about a program, and nothing if a program launches the kernel
         # too.
-        for launch in [one for one in launches if not is_test(self._interpreter, one)] or launches:
+        for launch in [candidate for candidate in launches if not is_test(self._interpreter, candidate)] or launches:
             # Expressions that are too deeply nested to follow are unknown.
             with suppress(RecursionError):
                 for name, source in with_own_stack(self._sources, launch, kernel, sources):
@@ -183,7 +183,7 @@ class Parameters:
                 found.append((name, source))
         for heuristic in computing:
             if heuristic.param not in arguments:
-                table = DictValue(items={name: one.value for name, one in arguments.items()}, open=True)
+                table = DictValue(items={name: argument.value for name, argument in arguments.items()}, open=True)
                 value = self._heuristic(heuristic.value, kernel, table)
                 if value is not None:
                     number = interpreter.as_number(value, frame)
@@ -212,7 +212,7 @@ class Parameters:
                 if isinstance(function, Function) and function.params:
                     home = self._project.names.home(function)
                     inner = CallFrame(home, function, {function.params[0].name: table}, depth=1)
-                    found = [self._interpreter.value(one.value, end_of(inner)) for one in function.returns]
+                    found = [self._interpreter.value(returned.value, end_of(inner)) for returned in function.returns]
                     return found[0] if len(found) == 1 else None
         return None
 

@@ -116,5 +116,5 @@ def _ends_range(kernel: Kernel, name: str) -> bool:
 def _is_same(launch: LinkedLaunch, source: ParameterSource, name: Name) -> bool:
     """Return whether `name` has the same value at both launches."""
     at, other = launch.launch, source.launch.launch
-    here, there = (reaching_definitions(launch.function, name.id, one.order, one.arms) for one in (at, other))
+    here, there = (reaching_definitions(launch.function, name.id, point.order, point.arms) for point in (at, other))
     return here == there and (here.certain or not here.bindings)

@@ -169,7 +169,7 @@ class Launching:
     def _kernel(self, module: Module, launch: Launch) -> Kernel | None:
         if module.path not in self._linked:
             linked = link_launches(module, self._project.names)
-            self._linked[module.path] = {id(one.launch): one.kernels[0] for one in linked if one.kernels}
+            self._linked[module.path] = {id(start.launch): start.kernels[0] for start in linked if start.kernels}
         return self._linked[module.path].get(id(launch))
 
 
@@ -239,7 +239,7 @@ def _is_always_made(project: Project, file: EnvironmentFile, setting: EnvSetting
     module = project.modules.get(file.path) if file.kind in CODE_KINDS and setting.function is not None else None
     if module is None:
         return True
-    named = [one for one in module.functions.values() if one.name == setting.function]
+    named = [function for function in module.functions.values() if function.name == setting.function]
     if len(named) != 1 or named[0].decorators or named[0].name == "main" or named[0].name.startswith("__"):
         return True
     (function,) = named

@@ -77,12 +77,12 @@ def _apply(op: str, operands: Sequence[AbstractNumber], *, is_sum: bool) -> Abst
 def dividend(over: Expr, under: Expr) -> Expr:
     """Return `a` for `(a + b - 1) // b`, which rounds up; `over` itself for other quotients."""
     match over:
-        case BinaryOp("-", (BinaryOp("+", (one, other)), Const(1))) if under in (one, other):
-            return one if other == under else other
-        case BinaryOp("+", (one, BinaryOp("-", (other, Const(1))))) if other == under:
-            return one
-        case BinaryOp("+", (BinaryOp("-", (other, Const(1))), one)) if other == under:
-            return one
+        case BinaryOp("-", (BinaryOp("+", (first, other)), Const(1))) if under in (first, other):
+            return first if other == under else other
+        case BinaryOp("+", (first, BinaryOp("-", (other, Const(1))))) if other == under:
+            return first
+        case BinaryOp("+", (BinaryOp("-", (other, Const(1))), first)) if other == under:
+            return first
         case _:
             return over
 
@@ -233,24 +233,24 @@ def _with_trail(result: AbstractNumber, joined: AbstractNumber) -> AbstractNumbe
 
 def _folded(op: str, left: AbstractNumber, right: AbstractNumber) -> AbstractNumber | None:
     """Return the result of arithmetic on two literals; None if one is not a literal."""
-    one, other = left.literal, right.literal
+    first, other = left.literal, right.literal
     if left.kind is not Variability.FIXED or right.kind is not Variability.FIXED:
         return None
-    if type(one) is not int or type(other) is not int or abs(one) > 1 << 40 or abs(other) > 1 << 40:
+    if type(first) is not int or type(other) is not int or abs(first) > 1 << 40 or abs(other) > 1 << 40:
         return None
     match op:
         case "*":
-            value = one * other
+            value = first * other
         case "+":
-            value = one + other
+            value = first + other
         case "-":
-            value = one - other
+            value = first - other
         case "//" if other:
-            value = one // other
+            value = first // other
         case "**" if 0 <= other <= 64:
-            value = one**other
+            value = first**other
         case "<<" if 0 <= other <= 64:
-            value = one << other
+            value = first << other
         case _:
             return None
     return FIXED._replace(literal=value, low=value, high=value, power=value > 0 and value & (value - 1) == 0)

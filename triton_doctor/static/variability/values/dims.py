@@ -6,12 +6,69 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from triton_doctor.static.variability.hints.axis_context import Toward
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from triton_doctor.static.variability.hints.hint_weights import AppliedHint
-    from triton_doctor.static.variability.notes.written_shapes import ShapeNote
     from triton_doctor.static.variability.values.lattice import AbstractNumber
+
+
+# The kind of a note that nobody wrote: the function's own unpacking of the shape.
+UNPACKING = "unpacking"
+# Any number of axes in a note.
+OPEN = "..."
+
+
+class ShapeNote(NamedTuple):
+    """The axes of a tensor as its author names them; `...` is any number of axes, "" an unclear one.
+
+    `quote` is the note as written; `kind` is its place: comment, docstring, annotation, assert or pattern. `meanings`
+    tell whether each axis follows the data or the model. `is_row_major` unless the function tests another axis than the
+    last for a stride of 1. `path` is its file if that is not the function's. `is_weight` if the tensor is said to live
+    as long as the model.
+    """
+
+    axes: tuple[str, ...]
+    quote: str
+    kind: str
+    line: int
+    meanings: tuple[bool | None, ...] = ()
+    is_row_major: bool = True
+    path: str | None = None
+    is_weight: bool = False
+
+    @property
+    def rank(self) -> int | None:
+        """The number of axes; None if unknown."""
+        return None if OPEN in self.axes else len(self.axes)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the author wrote it for readers, unlike an unpacking of the shape."""
+        return self.kind != UNPACKING
+
+    @property
+    def clause(self) -> str:
+        """The note as a part of a sentence: `its comment says (B, T, D)`."""
+        return f"its {self.kind} says {self.quote}"
+
+    def at(self, position: int) -> int | None:
+        """Return the index in `axes` of the axis at `position`, from the end if negative; None if it has none."""
+        count = len(self.axes)
+        if OPEN not in self.axes:
+            return position % count if -count <= position < count else None
+        start = self.axes.index(OPEN)
+        if 0 <= position < start:
+            return position
+        return count + position if -(count - start) < position < 0 else None
+
+    def toward(self, position: int) -> Toward | None:
+        """Return what the axis at `position` follows, according to the note."""
+        at = self.at(position)
+        meaning = self.meanings[at] if at is not None else None
+        return None if meaning is None else Toward.DATA if meaning else Toward.MODEL
 
 
 def _no_note() -> None:

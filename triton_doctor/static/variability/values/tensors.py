@@ -66,7 +66,7 @@ def _measured(atom: DimFactor, *, is_rest: bool) -> AbstractNumber:
                 applied = apply_hints(known(position=position), root.path, root.line)
             elif note.is_written:
                 noted = of_weight(noted=toward, is_weight=root.weight or note.is_weight)
-                text, path, line = f"{text}: {note.says}", note.path or root.path, note.line
+                text, path, line = f"{text}: {note.clause}", note.path or root.path, note.line
                 applied = apply_hints(noted, path, line)
             else:
                 applied = apply_hints(of_weight(unpacked=toward), root.path, note.line)

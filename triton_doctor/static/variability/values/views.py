@@ -77,19 +77,19 @@ def movedim(value: Tensor | SymbolicValue, sources: Sequence[int], targets: Sequ
     return moved(value, order)
 
 
-def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | SymbolicValue:
-    """Return `transpose(one, other)`; for unknown rank, only axes at the front or back can be swapped."""
-    if one == other:
+def swapped(value: Tensor | SymbolicValue, axis: int, other: int) -> Tensor | SymbolicValue:
+    """Return `transpose(axis, other)`; for unknown rank, only axes at the front or back can be swapped."""
+    if axis == other:
         return value
     count = tensors.rank(value)
     if count is not None:
-        if not (-count <= one < count and -count <= other < count):
+        if not (-count <= axis < count and -count <= other < count):
             return Tensor(open=UNKNOWN)
         order = list(range(count))
-        order[one], order[other] = order[other], order[one]
+        order[axis], order[other] = order[other], order[axis]
         return moved(value, order)
-    back = -min(one, other, 0)
-    bare = expose(value, max(one, other, -1) + 1, back)
+    back = -min(axis, other, 0)
+    bare = expose(value, max(axis, other, -1) + 1, back)
     if bare is None:
         return shuffled(value)
     head, tail = list(bare.front), list(bare.back)
@@ -97,12 +97,12 @@ def swapped(value: Tensor | SymbolicValue, one: int, other: int) -> Tensor | Sym
     def half(position: int) -> list[AbstractNumber]:
         return head if position >= 0 else tail
 
-    half(one)[one], half(other)[other] = half(other)[other], half(one)[one]
+    half(axis)[axis], half(other)[other] = half(other)[other], half(axis)[axis]
     return Tensor(
         front=tuple(head),
         back=tuple(tail),
         open=bare.open,
-        moved=AxisOrder(value, ((one, other), (other, one)), rest_stays=True),
+        moved=AxisOrder(value, ((axis, other), (other, axis)), rest_stays=True),
     )
 
 
