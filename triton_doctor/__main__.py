@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """The exit status. Ctrl-C while modules are imported, and after the end, leaves at once."""
+    """Run the command and return its exit status. Ctrl-C during imports, or after the end, exits at once."""
     hear_interrupts(leave_interrupted)
     try:
         from triton_doctor.standard_streams import guard_streams
@@ -41,7 +41,10 @@ def main() -> int:
 
 
 def start(arguments: list[str]) -> int:
-    """The exit status of the command. `run` starts its program before the library of the command line is imported."""
+    """Run the command and return its exit status.
+
+    `run` starts its program before the command line's library is imported.
+    """
     if arguments[:1] == ["run"]:
         from triton_doctor.errors import DoctorError
 

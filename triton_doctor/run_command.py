@@ -47,11 +47,10 @@ LONGEST_PROGRAM = 80
 
 
 def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
-    """Run the program that `arguments` name; its exit status, negative for the signal that ended it.
+    """Run the program that `arguments` name; return its exit status, negative for the signal that ended it.
 
-    Without `report` nothing is printed of what its kernels did.
-    Where it was 0, it is 1 if a limit is exceeded, and 2 if one could not be checked. Raises DoctorError where the
-    program was not started.
+    Without `report`, nothing is printed about its kernels. If the program succeeded, the status is 1 if a limit is
+    exceeded and 2 if a limit could not be checked. Raises DoctorError if the program was not started.
     """
     options = read_options(arguments)
     command = resolve(options.program)
@@ -130,7 +129,7 @@ class Watch:
         self._waits = options.warm_when is not None
 
     def look(self, pid: int) -> None:
-        """Once in a while. A fault of ours ends the looking, and not the program."""
+        """Check on the program. An error of ours ends the checks, not the program."""
         if self._looking:
             try:
                 self._look(pid)
@@ -172,7 +171,7 @@ class Watch:
             wait_until(condition, note)
 
     def _find_warm(self, recordings: Sequence[str]) -> str | None:
-        """Find when the warm-up was over. Returns why that is not known, if it was asked for."""
+        """Determine when the warm-up ended. Returns why that is unknown, if it was requested."""
         options = self._options
         if options.warm_when is None and options.warmup_seconds is None:
             return None
@@ -193,7 +192,7 @@ class Watch:
         return None
 
     def end(self, status: int, pid: int) -> int:
-        """Report, keep what is to be kept, and say with what status to leave."""
+        """Report, store what is to be kept, and return the exit status."""
         wall_ns = time.perf_counter_ns() - self._started_ns
         tree = self._tree_of(pid)
         outliving = tree.wait_for_the_rest(OUTLIVE_S)
@@ -296,7 +295,7 @@ class Watch:
         )
 
     def _describe_files(self) -> list[str]:
-        """What a dry run did to files, or would have done."""
+        """Return lines on what a dry run did to files, or would have done."""
         if self._overlay is None:
             return []
         from triton_doctor.runtime.dry.overlay import describe_files
@@ -305,7 +304,7 @@ class Watch:
         return list(describe_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
 
     def _report(self) -> tuple[bool, list[str]]:
-        """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""
+        """Write the report. Returns whether a limit is exceeded, and reasons why compiles may be missing."""
         from pathlib import Path
 
         from triton_doctor.report.recording import SortOrder
@@ -405,7 +404,7 @@ def has_gpu() -> bool:
 
 
 def say(message: str, *, hint: str | None = None) -> None:
-    """A line of our own on stderr, and one that says what to do about it."""
+    """Print a message to stderr, and a hint on what to do about it."""
     for line in (f"triton-doctor: {message}", f"hint: {hint}" if hint else None):
         if line is not None:
             sys.stderr.write(f"{escape_line(line)}\n")
