@@ -32,9 +32,9 @@ def main() -> int:
 
         if working_folder() != GONE:
             raise
-        from triton_doctor.run_command import say
+        from triton_doctor.run_command import print_message
 
-        say("the working directory is gone", hint="go to a folder that is there")
+        print_message("the working directory is gone", hint="go to a folder that is there")
         return STOPPED
     finally:
         hear_interrupts(leave_interrupted)
@@ -49,14 +49,14 @@ def start(arguments: list[str]) -> int:
         from triton_doctor.errors import DoctorError
 
         try:
-            from triton_doctor.run_command import run_command, say
+            from triton_doctor.run_command import print_message, run_command
             from triton_doctor.runtime.launch.options import HelpAsked
             from triton_doctor.runtime.launch.supervise import leave_as
 
             hear_interrupts(signal.default_int_handler)
             end(leave_as(run_command(arguments[1:])))
         except DoctorError as error:
-            say(error.message, hint=error.hint)
+            print_message(error.message, hint=error.hint)
             return STOPPED
         except HelpAsked:
             pass
