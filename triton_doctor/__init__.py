@@ -82,7 +82,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """The public API, imported when it is first asked for."""
+    """Import a name of the public API when it is first used. Raises AttributeError for other names."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """The exit status. Ctrl-C while modules are imported, and after the end, leaves at once."""
+    """Run the command and return its exit status. Ctrl-C during imports, or after the end, exits at once."""
     hear_interrupts(leave_interrupted)
     try:
         from triton_doctor.standard_streams import guard_streams
@@ -32,28 +32,31 @@ def main() -> int:
 
         if working_folder() != GONE:
             raise
-        from triton_doctor.run_command import say
+        from triton_doctor.run_command import print_message
 
-        say("the working directory is gone", hint="go to a folder that is there")
+        print_message("the working directory is gone", hint="go to a folder that is there")
         return STOPPED
     finally:
         hear_interrupts(leave_interrupted)
 
 
 def start(arguments: list[str]) -> int:
-    """The exit status of the command. `run` starts its program before the library of the command line is imported."""
+    """Run the command and return its exit status.
+
+    `run` starts its program before the command line's library is imported.
+    """
     if arguments[:1] == ["run"]:
         from triton_doctor.errors import DoctorError
 
         try:
-            from triton_doctor.run_command import run_command, say
+            from triton_doctor.run_command import print_message, run_command
             from triton_doctor.runtime.launch.run_options import HelpAsked
             from triton_doctor.runtime.launch.supervise import leave_as
 
             hear_interrupts(signal.default_int_handler)
             end(leave_as(run_command(arguments[1:])))
         except DoctorError as error:
-            say(error.message, hint=error.hint)
+            print_message(error.message, hint=error.hint)
             return STOPPED
         except HelpAsked:
             pass

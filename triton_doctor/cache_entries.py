@@ -87,7 +87,7 @@ def write_entries(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
 
 
 def list_kernel_entries(folder: Path) -> Iterator[tuple[str, str]]:
-    """(entry, kernel) of each entry in `folder` that holds a whole kernel."""
+    """Yield (entry, kernel) of each entry in `folder` that holds a complete kernel."""
     for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
         for group in sorted(entry.glob(f"{GROUP}*{SUFFIX}")) if entry.is_dir() else ():
             yield entry.name, group.name.removeprefix(GROUP).removesuffix(SUFFIX)
@@ -96,7 +96,7 @@ def list_kernel_entries(folder: Path) -> Iterator[tuple[str, str]]:
 def group_files(
     group: str | None, files: Mapping[str, Iterable[bytes]], seen_at: Path
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """The files of an entry as Triton keeps them in a folder that it sees as `seen_at`; the group file is the last."""
+    """Yield the files of an entry, the group file last, whose paths are those of a folder seen as `seen_at`."""
     yield from files.items()
     if group is not None:
         children = {"child_paths": {name: str(seen_at / name) for name in files}}
@@ -104,7 +104,7 @@ def group_files(
 
 
 def is_complete(final: Path, group: str | None, names: Iterable[str], seen_at: Path) -> bool:
-    """Whether Triton, which sees `final` as `seen_at`, finds `names` there, or what it wrote of the kernel itself."""
+    """Return whether Triton, which sees `final` as `seen_at`, finds `names` there, or its own files of the kernel."""
     if group is None:
         return all((final / name).is_file() for name in names)
     try:
@@ -117,7 +117,7 @@ def is_complete(final: Path, group: str | None, names: Iterable[str], seen_at: P
 
 
 def add_missing(final: Path, fresh: Path) -> int:
-    """Add to `final`, which holds something, the files of `fresh` that it lacks, the group file last; their number."""
+    """Link the files of `fresh` that `final` lacks into it, the group file last; return how many were added."""
     added = 0
     for path in sorted(fresh.iterdir(), key=lambda path: path.name.startswith(GROUP)):
         try:
@@ -131,7 +131,7 @@ def add_missing(final: Path, fresh: Path) -> int:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether `name` can be a file's, directly in a folder, and not one of Triton's group files or folders."""
+    """Return whether `name` can be a file directly in an entry, and is not a group or temporary file of Triton."""
     return (
         0 < len(name.encode("utf-8", "surrogatepass")) <= NAME_BYTES
         and name.isprintable()

@@ -37,13 +37,14 @@ class OpenedPack:
         self._lock = threading.Lock()
         self._unreadable: set[str] = set()
         self._own_folder: Path | None = None
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     def find(self, key: str) -> tuple[str | None, dict[str, bytes]]:
-        """The kernel of the entry `key`, None for what is no kernel, and its files; none where the pack has no such.
+        """Return the kernel name and the files of the entry `key`.
 
-        The pack is opened for each entry: the program could close a descriptor that is kept, and put another file on
-        its number, which SQLite would then read and close.
+        The name is None if the entry is not a kernel; without such an entry there are no files. The pack is opened for
+        each entry: the program could close a descriptor that is kept open, and reuse its number for another file, which
+        SQLite would then read.
         """
         path = os.environ.get(VARIABLE)
         with self._lock:
@@ -54,24 +55,24 @@ class OpenedPack:
                     return find_group(connection, key), find_files(connection, key)
             except (sqlite3.Error, OSError, ValueError) as error:
                 self._unreadable.add(path)
-                self.say(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {error}")
+                self.warn_once(f"{VARIABLE}={path} cannot be read, kernels come from the local cache: {error}")
                 return None, {}
 
     def own_folder(self) -> Path:
-        """A folder of this process, for what cannot be written to the cache. Raises OSError."""
+        """Return a temporary folder of this process, for use if the cache is not writable. Raises OSError."""
         if self._own_folder is None:
             from multiprocessing.util import Finalize
 
             self._own_folder = Path(tempfile.mkdtemp(prefix="triton-doctor-"))
             # Runs at the end of this process, also of one that multiprocessing forked, and not of its children.
             Finalize(None, rmtree, args=(self._own_folder, True), exitpriority=0)
-            self.say(f"the cache folder cannot be written, this process compiles into {self._own_folder}")
+            self.warn_once(f"the cache folder cannot be written, this process compiles into {self._own_folder}")
         return self._own_folder
 
-    def say(self, message: str) -> None:
+    def warn_once(self, message: str) -> None:
         """Log `message`, once."""
-        if message not in self._said:
-            self._said.add(message)
+        if message not in self._warned:
+            self._warned.add(message)
             log.warning(message)
 
 
@@ -90,7 +91,7 @@ class ReadThrough(FileCacheManager):  # type: ignore[misc]
     """Triton's own cache in files, with a pack before it. What is for people, dumps and overrides, is as Triton's."""
 
     def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
-        """As Triton's; where its folder cannot be made, one of this process stands for it."""
+        """Initialize Triton's manager; if its folder cannot be created, use one of this process."""
         self._is_cache = not override and not dump
         self._has_looked = False
         self._is_packed = False
@@ -102,12 +103,12 @@ class ReadThrough(FileCacheManager):  # type: ignore[misc]
             self._write_elsewhere()
 
     def get_file(self, filename: str) -> str | None:
-        """The path of `filename` in the local folder, where the pack's is written first."""
+        """Return the path of `filename` in the local folder, after copying the pack's entry there."""
         self._look()
         return super().get_file(filename)  # type: ignore[no-any-return]
 
     def get_group(self, filename: str) -> dict[str, str] | None:
-        """The paths of a kernel's files; None where neither the pack nor the local folder has it."""
+        """Return the paths of a kernel's files; None if neither the pack nor the local folder has it."""
         self._look()
         try:
             group: dict[str, str] | None = super().get_group(filename)
@@ -138,7 +139,7 @@ class ReadThrough(FileCacheManager):  # type: ignore[misc]
             if files:
                 self._is_packed = self._place(group, files)
         except Exception as error:
-            opened.say(f"reading the pack failed, kernels come from the local cache: {error!r}")
+            opened.warn_once(f"reading the pack failed, kernels come from the local cache: {error!r}")
 
     def _place(self, group: str | None, files: dict[str, bytes]) -> bool:
         for _ in range(2):
@@ -151,7 +152,7 @@ class ReadThrough(FileCacheManager):  # type: ignore[misc]
         return False
 
     def _write_elsewhere(self) -> None:
-        """From here on, use a folder of this process."""
+        """Use a folder of this process from now on."""
         self.cache_dir = str(opened.own_folder() / self.key)
         self.lock_path = str(opened.own_folder() / self.key / "lock")
         Path(self.cache_dir).mkdir(parents=True, exist_ok=True)

@@ -10,20 +10,20 @@ class DoctorError(Exception):
     """A failure that the user can put right, told in one line with a hint; the command ends with exit status 2."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        """`message` says what and where; `hint` what to do."""
+        """Create an error: `message` says what is wrong and where, `hint` what to do."""
         super().__init__(message)
         self.message = message
         self.hint = hint
 
 
 def reason_of(error: OSError) -> str:
-    """What the operating system says, as messages are written: "no space left on device"."""
+    """Return the operating system's message in the style of our messages: "no space left on device"."""
     reason = error.strerror or str(error)
     return reason[:1].lower() + reason[1:]
 
 
 def working_folder() -> str:
-    """The working directory, to show paths as seen from it; GONE where it was removed."""
+    """Return the working directory; GONE if it was removed."""
     try:
         return os.getcwd()  # noqa: PTH109, `pathlib` costs a start of a program 5 ms
     except FileNotFoundError:

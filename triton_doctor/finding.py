@@ -24,7 +24,7 @@ class Severity(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word of reports and settings: `warning`."""
+        """Return the word used in reports and settings: `warning`."""
         return self.name.lower()
 
 
@@ -54,7 +54,7 @@ class Step:
     text: str
 
     def relocate(self, show: Callable[[Location], Location]) -> Step:
-        """The same with its place as `show` gives it."""
+        """Return the step at the place that `show` maps its place to."""
         location = show(Location(self.path, self.line))
         return Step(location.path, location.line, self.text)
 
@@ -66,7 +66,7 @@ class HintNote:
     toward: str
     name: str
     weight: int
-    says: str
+    reason: str
     location: Location | None
 
 
@@ -80,12 +80,13 @@ class Undecided(NamedTuple):
     hints: tuple[HintNote, ...]
 
     def relocate(self, show: Callable[[Location], Location]) -> Undecided:
-        """The same with each of its places as `show` gives it."""
+        """Return a copy with each place mapped by `show`."""
         return self._replace(
             kernel_location=show(self.kernel_location),
             location=show(self.location),
             hints=tuple(
-                replace(one, location=show(one.location)) if one.location is not None else one for one in self.hints
+                replace(hint, location=show(hint.location)) if hint.location is not None else hint
+                for hint in self.hints
             ),
         )
 
@@ -118,7 +119,10 @@ class Facts:
 
 
 def split_cell(path: str) -> tuple[str, int | None]:
-    """The file that `path` is in, and the number of the cell of a notebook: `a.ipynb` and 3 of `a.ipynb:cell 3`."""
+    """Split `path` into the file and the notebook cell:
+
+    `a.ipynb` and 3 for `a.ipynb:cell 3`; None if it has no cell.
+    """
     cell = _CELL.fullmatch(path)
     return (cell[1], int(cell[2])) if cell is not None else (path, None)
 
@@ -133,7 +137,7 @@ class Verdict(StrEnum):
 
     @property
     def label(self) -> str:
-        """In words: `not exercised`."""
+        """Return the verdict in words: `not exercised`."""
         return self.value.replace("_", " ")
 
 
@@ -159,11 +163,11 @@ class Evidence:
 
     @property
     def label(self) -> str:
-        """The verdict in words: `confirmed`, `confirmed dry`, `confirmed by sweep`."""
+        """Return the verdict and its kind: `confirmed`, `confirmed dry`, `confirmed by sweep`."""
         return f"{self.verdict.label}{' by sweep' if self.explored else ' dry' if self.dry else ''}"
 
     def __str__(self) -> str:
-        """The verdict and its reason: `confirmed dry: 37 values seen`, `confirmed by sweep (follows axis 1 of `q`)`."""
+        """Return verdict and reason: `confirmed dry: 37 values seen`, `confirmed by sweep (follows axis 1 of `q`)`."""
         return f"{self.label} ({self.text})" if self.explored else f"{self.label}: {self.text}"
 
 
@@ -191,7 +195,7 @@ class Finding:
     home: tuple[str, Span] | None = None
 
     def relocate(self, show: Callable[[Location], Location]) -> Finding:
-        """The same with each of its places as `show` gives it; `fix` stays."""
+        """Return a copy with each place mapped by `show`; `fix` is unchanged."""
 
         def show_any(location: Location | None) -> Location | None:
             return show(location) if location is not None else None
@@ -213,22 +217,22 @@ class Finding:
                 also=tuple(map(show, facts.also)),
                 hints=tuple(replace(hint, location=show_any(hint.location)) for hint in facts.hints),
             ),
-            trail=tuple(one.relocate(show) for one in self.trail),
+            trail=tuple(step.relocate(show) for step in self.trail),
         )
 
     @property
     def original(self) -> Finding:
-        """The finding where it stands in a report on all files."""
+        """Return the finding with the place that it has in a report on all files."""
         return self if self.home is None else replace(self, path=self.home[0], span=self.home[1], home=None)
 
     @property
     def fixable(self) -> str:
-        """`safe`, `unsafe` or `no`."""
+        """Return `safe`, `unsafe` or `no`."""
         return self.fix.safety.value if self.fix is not None else "no"
 
     @property
     def order(self) -> tuple[str, Span, str, str]:
-        """Findings are reported in this order, whatever order files were read in."""
+        """Return the key by which reports sort findings, independent of the order in which files were read."""
         return (self.path, self.span, self.code, self.message)
 
 
@@ -245,5 +249,5 @@ class MachineFinding:
 
     @property
     def order(self) -> tuple[int, str, str]:
-        """The worst first."""
+        """Return the sort key: the most severe first."""
         return (-self.severity, self.code, self.message)

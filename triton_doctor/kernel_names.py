@@ -10,14 +10,14 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-_SAYS_NOTHING = frozenset({"kernel", "fn", "func", "function", "jit", "jitted"})
+_GENERIC = frozenset({"kernel", "fn", "func", "function", "jit", "jitted"})
 _PLACES = re.compile(r"<locals>|#\d+")
 
 
-def says_nothing(name: str) -> bool:
+def is_generic(name: str) -> bool:
     """Return whether `name` only says that it is a kernel: `_kernel`, `fn`, `triton_kernel2`."""
     words = {word.rstrip("0123456789") or word for word in name.lower().split("_")} - {"", "triton"}
-    return bool(words) and words <= _SAYS_NOTHING
+    return bool(words) and words <= _GENERIC
 
 
 def report_name(qualname: str, path: str) -> str:
@@ -26,7 +26,7 @@ def report_name(qualname: str, path: str) -> str:
     What encloses the function names it, else its module; a package's `__init__` is its folder.
     """
     *outer, name = [part for part in _PLACES.sub("", qualname).split(".") if part]
-    if not says_nothing(name):
+    if not is_generic(name):
         return name
     file = PurePath(path.replace("\\", "/"))
     module = file.parent.name if file.stem == "__init__" else file.stem

@@ -29,12 +29,12 @@ SECRET_SHAPES = (
 
 
 def mask_variable(name: str, value: str) -> str:
-    """`value` of the environment variable `name`, without what looks like a secret by the name or by its shape."""
+    """Replace all of `value` if `name` suggests a secret, else what looks like secrets in it."""
     return MASK if SECRET_NAME.search(name) else mask(value)
 
 
 def mask(value: str) -> str:
-    """`value` without what looks like a secret."""
+    """Replace everything in `value` that looks like a secret."""
     for shape in SECRET_SHAPES:
         value = shape.sub(rf"\g<lead>{MASK}", value)
     return value

@@ -34,7 +34,10 @@ class Metrics:
     """The metrics of this process, in `registry` of prometheus_client."""
 
     def __init__(self, registry: Any = None, *, kernels: int = KERNELS) -> None:
-        """None as `registry` is the default one. Raises DoctorError where prometheus_client is not installed."""
+        """Register the metrics in `registry`, by default prometheus_client's own.
+
+        Raises DoctorError if prometheus_client is not installed.
+        """
         try:
             from prometheus_client import REGISTRY, Gauge
             from prometheus_client import Counter as Total
@@ -82,7 +85,7 @@ class Metrics:
                 self._round_seconds.labels(kernel).inc((event.duration_us or 0) / 1e6)
 
     def stop(self) -> None:
-        """Count no more; what was counted stays."""
+        """Stop counting; the counts so far remain."""
         from triton_doctor.runtime import hooks
 
         hooks.detach(self.receive)
@@ -95,7 +98,10 @@ class Metrics:
 
 
 def start(registry: Any = None, *, kernels: int = KERNELS) -> Metrics:
-    """Count from now on; needs triton. Raises DoctorError where prometheus_client is not installed."""
+    """Start counting; needs triton. Raises DoctorError if prometheus_client is not installed.
+
+    At most `kernels` kernel names are told apart; `registry` is by default prometheus_client's own.
+    """
     from triton_doctor.runtime import hooks
 
     hooks.require_triton()

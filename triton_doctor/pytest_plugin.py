@@ -32,18 +32,18 @@ PHASES = pytest.StashKey[dict[str, Phase]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Flags and settings."""
+    """Declare the flags and settings of the plugin."""
     add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before conftest files: they may import triton, and make kernels for the target."""
+    """Begin before conftest files run: they may import triton and create kernels for the target."""
     _begin(early_config, early_config.known_args_namespace)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark; begin here where the plugin came too late to do it before the conftest files."""
+    """Declare the mark; begin here if the plugin was loaded too late to begin before the conftest files."""
     config.addinivalue_line(
         "markers",
         f"{MARK}(at_most, kernel='*', tier=None): fail if a kernel compiles more often in the test itself",
@@ -75,7 +75,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """What its fixtures compile is not the test's."""
+    """Attribute what fixtures compile before the test to its setup."""
     item.stash[PHASES] = {}
     if item.config.stash[SESSION].options.dry:
         begin_case()
@@ -87,14 +87,14 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Nor is what they compile at the end."""
+    """Attribute what fixtures compile after the test to its setup."""
     with _phase(item, "teardown"):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """What the test itself compiles; a test that fails on its own account is not failed twice."""
+    """Run the test and judge what it compiled; a test that fails by itself is not failed again."""
     options = item.config.stash[SESSION].options
     result, excused = None, None
     with _phase(item, "call") as phase, limit_time(options.dry_seconds) if options.dry else contextlib.nullcontext():
@@ -118,14 +118,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-    """A fixture that a test asks for while it runs is setup all the same."""
+    """Attribute what a fixture compiles to setup, even if the test requests the fixture while it runs."""
     with request.config.stash[SESSION].ledger.fixture():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """The counts travel with the report, from a worker too."""
+    """Attach the counts to the report, which may be sent from a worker."""
     report = yield
     phase = item.stash.get(PHASES, {}).get(call.when or "")
     sent = None if phase is None else item.config.stash[SESSION].rows_of(phase)
@@ -137,7 +137,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _excuse(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Make a failure for want of values an expected one. A limit that was exceeded is none."""
+    """Treat a failure that only a dry run's missing data explains as expected; an exceeded limit is not excused."""
     raised = call.excinfo
     if (
         not report.failed
@@ -152,7 +152,7 @@ def _excuse(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
 
 @pytest.fixture
 def compiles(request: pytest.FixtureRequest) -> Compiles:
-    """What the test itself compiled so far: `assert compiles.of("_rope_kernel").count == 1`."""
+    """Provide what the test itself compiled so far: `assert compiles.of("_rope_kernel").count == 1`."""
     from triton_doctor.testing.compiles import Compiles
 
     session, phases = request.config.stash[SESSION], request.node.stash[PHASES]
@@ -170,7 +170,7 @@ def _phase(item: pytest.Item, name: str) -> Iterator[Phase]:
 
 
 def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
-    """Those of the settings, which are read only where some file may have them."""
+    """Return the budgets of the settings; the settings are only read if a file may have some."""
     files = [folder / "pyproject.toml" for folder in (config.rootpath, *config.rootpath.parents)]
     if not any(file_holds(file, b"budgets") for file in files):
         return ()
@@ -180,7 +180,7 @@ def _budgets(config: pytest.Config) -> tuple[tuple[str, int], ...]:
 
 
 def _marks_by_node(item: pytest.Item) -> list[list[pytest.Mark]]:
-    """The marks of the test, then those of its class and module."""
+    """Return the marks of the test, then those of its class and module."""
     by_node: dict[str, list[pytest.Mark]] = {}
     for node, mark in item.iter_markers_with_node(MARK):
         by_node.setdefault(node.nodeid, []).append(mark)

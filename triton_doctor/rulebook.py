@@ -43,7 +43,10 @@ class RulePage:
 
 @cache
 def page_paths() -> Mapping[str, Path]:
-    """Code to page, in the order of codes. No page is read."""
+    """Return the path of each rule page by code, sorted; the pages are not read.
+
+    Raises DoctorError if they are missing.
+    """
     folder = next((folder for folder in FOLDERS if folder.is_dir()), None)
     if folder is None:
         raise DoctorError(f"the rule pages are missing from {PACKAGE}", hint="install triton-doctor again")
@@ -52,7 +55,7 @@ def page_paths() -> Mapping[str, Path]:
 
 
 def rule_name(code: str) -> str:
-    """`constexpr-varies-per-call` of TRD201; the code itself where it has no page."""
+    """Return the name of a rule: `constexpr-varies-per-call` for TRD201; the code itself if it has no page."""
     path = page_paths().get(code)
     return path.stem.removeprefix(f"{code}-") if path else code
 
@@ -71,11 +74,11 @@ class Home:
 
     @property
     def uri(self) -> str:
-        """Where the tool is described."""
+        """Return the address of the tool's documentation."""
         return self.site or self.repository or next(iter(page_paths().values())).resolve().parent.as_uri()
 
     def page_uri(self, code: str) -> str | None:
-        """Where the page of `code` is; None where it has none."""
+        """Return the address of the page of `code`; None if it has none."""
         path = page_paths().get(code)
         if path is None:
             return None
@@ -84,14 +87,14 @@ class Home:
         return f"{self.repository}/blob/{self.commit}/rules/{path.name}" if self.repository else path.resolve().as_uri()
 
     def link_pages(self, markdown: str) -> str:
-        """`markdown` of a page, with its links to other pages as addresses."""
+        """Replace the links of `markdown` to other rule pages by addresses."""
         return PAGE_LINK.sub(lambda link: f"]({self.page_uri(link['code']) or link[0][2:-1]})", markdown)
 
 
 def find_home(noted: str | None, urls: Iterable[str] = ()) -> Home:
-    """The home by `noted`, the text of pip's direct_url.json, and `urls`, the `Project-URL` fields of the metadata.
+    """Determine the home from pip's direct_url.json, `noted`, and the `Project-URL` fields of the metadata, `urls`.
 
-    A name and a password in the address are left out.
+    A user name and a password in the address are removed.
     """
     labels = dict(url.split(", ", 1) for url in urls)
     if site := labels.get("Documentation"):
@@ -110,7 +113,7 @@ def find_home(noted: str | None, urls: Iterable[str] = ()) -> Home:
 
 @cache
 def installed_home() -> Home:
-    """The home of the installation that runs."""
+    """Return the home of the running installation."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -121,7 +124,7 @@ def installed_home() -> Home:
 
 
 def read_page(code: str) -> RulePage:
-    """The page of `code`, or of the rule of that name. Raises DoctorError where there is none."""
+    """Read the page of a rule by its code or name. Raises DoctorError if there is none."""
     asked, code = code, rule_code(code)
     path = page_paths().get(code)
     if path is None:
@@ -145,7 +148,10 @@ def read_page(code: str) -> RulePage:
 
 
 def rule_code(word: str) -> str:
-    """`TRD201` of `trd201`, `201`, and `constexpr-varies-per-call` in any case; any other word in capitals."""
+    """Normalize a code or name:
+
+    `TRD201` for `trd201`, `201` or `constexpr-varies-per-call`; other words in upper case.
+    """
     word = word.strip()
     if (code := f"TRD{word}") in page_paths():
         return code
@@ -154,14 +160,14 @@ def rule_code(word: str) -> str:
 
 
 def unknown_rule(word: str, *, place: str = "") -> DoctorError:
-    """The error for a code or name that no rule has; `place` says where it stood: ` in --select`."""
+    """Build the error for a code or name that no rule has; `place` says where it was: ` in --select`."""
     meant = _meant_rule(word)
     hint = f"did you mean {meant}? " if meant else ""
     return DoctorError(f"there is no rule {word}{place}", hint=f"{hint}`triton-doctor rule` lists them")
 
 
 def _meant_rule(word: str) -> str | None:
-    """The code that `word` begins, with letters for digits or one wrong character, or whose name it nearly is."""
+    """Guess the rule that `word` misspells: a prefix of a code, a code with one wrong letter, or a similar name."""
     from difflib import get_close_matches
 
     code = word.upper()
@@ -178,7 +184,7 @@ def _meant_rule(word: str) -> str | None:
 
 
 def split_sections(markdown: str) -> Iterator[tuple[str, str]]:
-    """Title and text of each `## ` heading; a line inside a fence is never a heading."""
+    """Yield title and text of each `## ` section; lines inside code fences are not headings."""
     title, lines, fenced = "", list[str](), False
     for line in markdown.splitlines():
         fenced ^= line.startswith("```")

@@ -47,11 +47,10 @@ LONGEST_PROGRAM = 80
 
 
 def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
-    """Run the program that `arguments` name; its exit status, negative for the signal that ended it.
+    """Run the program that `arguments` name; return its exit status, negative for the signal that ended it.
 
-    Without `report` nothing is printed of what its kernels did.
-    Where it was 0, it is 1 if a limit is exceeded, and 2 if one could not be checked. Raises DoctorError where the
-    program was not started.
+    Without `report`, nothing is printed about its kernels. If the program succeeded, the status is 1 if a limit is
+    exceeded and 2 if a limit could not be checked. Raises DoctorError if the program was not started.
     """
     options = read_options(arguments)
     command = resolve(options.program)
@@ -65,7 +64,7 @@ def run_command(arguments: Sequence[str], *, report: bool = True) -> int:
         parse_target(options.target)
     budgets, keep = read_project()
     if command[0] != sys.executable and command[0] != options.program[0] and is_python(command[0]):
-        say(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
+        print_message(f"running {command[0]}: triton is not installed in triton-doctor's own Python")
     folder = RecordingFolder(options.output, force=options.force, keep=keep and report)
     notes = NotesFolder()
     overlay = None
@@ -129,13 +128,13 @@ class Watch:
         self._waits = options.warm_when is not None
 
     def look(self, pid: int) -> None:
-        """Once in a while. A fault of ours ends the looking, and not the program."""
+        """Check on the program. An error of ours ends the checks, not the program."""
         if self._looking:
             try:
                 self._look(pid)
             except Exception as error:
                 self._looking = False
-                say(f"looking at the program failed, and it goes on: {error!r}")
+                print_message(f"looking at the program failed, and it goes on: {error!r}")
 
     def _look(self, pid: int) -> None:
         now_ns = time.perf_counter_ns()
@@ -171,7 +170,7 @@ class Watch:
             wait_until(condition, note)
 
     def _find_warm(self, recordings: Sequence[str]) -> str | None:
-        """Find when the warm-up was over. Returns why that is not known, if it was asked for."""
+        """Determine when the warm-up ended. Returns why that is unknown, if it was requested."""
         options = self._options
         if options.warm_when is None and options.warmup_seconds is None:
             return None
@@ -192,7 +191,7 @@ class Watch:
         return None
 
     def end(self, status: int, pid: int) -> int:
-        """Report, keep what is to be kept, and say with what status to leave."""
+        """Report, store what is to be kept, and return the exit status."""
         wall_ns = time.perf_counter_ns() - self._started_ns
         tree = self._tree_of(pid)
         outliving = tree.wait_for_the_rest(OUTLIVE_S)
@@ -208,48 +207,50 @@ class Watch:
             unwritten = self._write_program(status, pid, wall_ns, unseen)
         found, unchecked = False, [*unseen, *filter(None, [unready])]
         if unready:
-            say(unready)
+            print_message(unready)
         if recordings:
             found, hidden = self._report()
             unchecked += hidden
             is_pytest = any(os.path.basename(word) in ("pytest", "py.test") for word in self._options.program)
             if status == TESTS_FAILED and is_pytest and self._options.dry is not None:
-                say(
+                print_message(
                     "tests may have failed for want of data", hint="`pytest --triton-doctor-dry` expects those failures"
                 )
         if unwritten and os.path.isdir(self._folder.path):
-            say(unwritten)
+            print_message(unwritten)
         if unwritten or not recordings:
             for line in unseen:
-                say(line)
+                print_message(line)
         missing = self._folder.close(outliving=alive)
         if not alive:
             shutil.rmtree(self._overlay or "", ignore_errors=True)
         if missing:
-            say(missing)
+            print_message(missing)
             unchecked.append(missing)
         elif not recordings:
             which = "that could be followed " if unseen else ""
             words = " ".join(self._options.program)[:LONGEST_PROGRAM]
-            say(f"no process of {words} {which}imported triton: nothing to report")
+            print_message(f"no process of {words} {which}imported triton: nothing to report")
         elif self._reports:
             self._name_recording()
         if status > 0 and recordings and self._options.dry is None and not has_gpu():
             words = " ".join(self._options.program)[:LONGEST_PROGRAM]
-            say("this machine has no GPU", hint=f"`triton-doctor run --dry {words}` runs the program without one")
+            print_message(
+                "this machine has no GPU", hint=f"`triton-doctor run --dry {words}` runs the program without one"
+            )
         return self._leave(status, found=found, unchecked=unchecked)
 
     def _name_recording(self) -> None:
         """Print where the recording is, and how to read it again."""
         options = self._options
         if options.report:
-            say(f"the report is in {options.report}")
+            print_message(f"the report is in {options.report}")
         if options.output:
-            say(f"the recording is in {options.output}: `triton-doctor report {options.output}`")
+            print_message(f"the recording is in {options.output}: `triton-doctor report {options.output}`")
         elif self._folder.run_path is not None:
             shown = os.path.relpath(self._folder.run_path)
             shown = self._folder.run_path if shown.startswith("..") else shown
-            say(f"the recording is kept in {shown}: `triton-doctor report --open` shows it as a page")
+            print_message(f"the recording is kept in {shown}: `triton-doctor report --open` shows it as a page")
 
     def _leave(self, status: int, *, found: bool, unchecked: Sequence[str]) -> int:
         options = self._options
@@ -257,7 +258,7 @@ class Watch:
         if status or found:
             return status or FOUND
         if unchecked and limited:
-            say(f"the limit on compiles could not be checked: {unchecked[0]}")
+            print_message(f"the limit on compiles could not be checked: {unchecked[0]}")
             return UNCHECKED
         return status
 
@@ -265,7 +266,7 @@ class Watch:
         if self._board is None:
             from triton_doctor.runtime.launch.run_display import Board
 
-            self._board = Board(self._folder, print_line=say if self._options.live else None)
+            self._board = Board(self._folder, print_line=print_message if self._options.live else None)
         return self._board
 
     def _tree_of(self, pid: int) -> ProcessTree:
@@ -298,7 +299,7 @@ class Watch:
         )
 
     def _describe_files(self) -> list[str]:
-        """What a dry run did to files, or would have done."""
+        """Return lines on what a dry run did to files, or would have done."""
         if self._overlay is None:
             return []
         from triton_doctor.runtime.dry.file_overlay import describe_files
@@ -307,7 +308,7 @@ class Watch:
         return list(describe_files(self._overlay, (self._folder.path, self._notes.path, live_folder())))
 
     def _report(self) -> tuple[bool, list[str]]:
-        """Write the report. Returns whether a limit is exceeded, and why compiles may be missing."""
+        """Write the report. Returns whether a limit is exceeded, and reasons why compiles may be missing."""
         from pathlib import Path
 
         from triton_doctor.report.recording import SortOrder
@@ -320,7 +321,7 @@ class Watch:
         reading = read_recordings(self._folder.recordings())
         errors = [error.message for error in reading.errors]
         for message in errors:
-            say(message)
+            print_message(message)
         processes = reading.processes
         if not processes:
             return False, errors
@@ -365,7 +366,7 @@ def write_form(account: Account, processes: Sequence[Recording], path: Path) -> 
     try:
         path.write_text(text.lstrip("\n"), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        say(message := f"{path} cannot be written: {reason_of(error)}")
+        print_message(message := f"{path} cannot be written: {reason_of(error)}")
         return [message]
     return []
 
@@ -406,8 +407,8 @@ def has_gpu() -> bool:
     return any(name in ("kfd", "dxg") or (name.startswith("nvidia") and name[6:].isdecimal()) for name in names)
 
 
-def say(message: str, *, hint: str | None = None) -> None:
-    """A line of our own on stderr, and one that says what to do about it."""
+def print_message(message: str, *, hint: str | None = None) -> None:
+    """Print a message to stderr, and a hint on what to do about it."""
     for line in (f"triton-doctor: {message}", f"hint: {hint}" if hint else None):
         if line is not None:
             sys.stderr.write(f"{escape_line(line)}\n")

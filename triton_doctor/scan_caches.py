@@ -20,7 +20,7 @@ _EMPTYINGS: list[Callable[[], None]] = []
 
 
 def cached_in_scan(most: int | None = None) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """Keep the results of a function, by its arguments, until the scan ends; of a scan, the latest `most`."""
+    """Cache the results of a function by its arguments until the scan ends; at most the latest `most`."""
 
     def keep(function: Callable[Given, Result]) -> Callable[Given, Result]:
         kept = lru_cache(maxsize=most)(function)
@@ -32,7 +32,7 @@ def cached_in_scan(most: int | None = None) -> Callable[[Callable[Given, Result]
 
 @contextmanager
 def emptying_scan_caches() -> Iterator[None]:
-    """Forget at the end what was worked out: of a function, what scans."""
+    """Empty the caches of `cached_in_scan` at the end; decorates or surrounds what scans."""
     try:
         yield
     finally:

@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 def is_selected(code: str, *, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    """Whether `code` is on. The longer prefix decides, `ignore` where they are equal; no `select` selects all."""
+    """Return whether `code` is on: the longer matching prefix decides, `ignore` if equal; no `select` selects all."""
     return longest_prefix(code, select or ("TRD",)) > longest_prefix(code, ignore)
 
 
 def longest_prefix(code: str, prefixes: Sequence[str]) -> int:
-    """The length of the longest of `prefixes` that `code` begins with; 0 for none."""
+    """Return the length of the longest of `prefixes` that `code` begins with; 0 if there is none."""
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
 def codes_of(words: Sequence[str], *, place: str | None = None) -> tuple[str, ...]:
-    """The codes, and prefixes of codes, that `words` mean, which may be names too. Raises DoctorError for others.
+    """Convert `words`, which are codes, prefixes of codes, or names, to codes. Raises DoctorError for other words.
 
-    `place` says where they stood.
+    `place` says in messages where they were given.
     """
     codes = tuple(map(rule_code, words))
     for word, prefix in zip(words, codes, strict=True):

@@ -76,7 +76,10 @@ class Settings:
 
 
 def load_settings(start: Path) -> Settings:
-    """The settings that hold for `start`, a path: those of the nearest pyproject.toml at or above it that has any."""
+    """Load the settings for the path `start`: those of the nearest pyproject.toml at or above it that has some.
+
+    Raises DoctorError, naming file, line and key, if they are invalid.
+    """
     absolute = os.path.abspath(start)  # noqa: PTH100, `resolve` would leave the folder that a link stands in
     folder = Path(absolute if os.path.isdir(absolute) else os.path.dirname(absolute))  # noqa: PTH112, PTH120
     for root in (folder, *folder.parents):
@@ -94,7 +97,7 @@ def override(
     fail_on: Severity | None,
     triton_version: str | None = None,
 ) -> Settings:
-    """Let flags win. `--select` starts afresh, so a code that the settings ignore can be asked for by name."""
+    """Apply the flags of a command. `--select` replaces the settings, so that it can select an ignored code."""
     select, ignore = codes_of(select, place="--select"), codes_of(ignore, place="--ignore")
     return replace(
         settings,
@@ -106,7 +109,10 @@ def override(
 
 
 def read_table(path: Path) -> tuple[dict[str, Any], str] | None:
-    """The table of `path`, a pyproject.toml, and the text of all of it; None where it has none, or is not there."""
+    """Return our table in the pyproject.toml at `path`, and the whole text; None if it does not exist.
+
+    Raises DoctorError if the file cannot be read or parsed.
+    """
     try:
         data = read_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -135,9 +141,9 @@ def read_table(path: Path) -> tuple[dict[str, Any], str] | None:
 
 
 def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
-    """The settings that `table` of `root`/pyproject.toml makes. Raises DoctorError, naming file, line and key.
+    """Convert `table` to settings. Raises DoctorError, naming file, line and key.
 
-    `text` is that of the file.
+    `text` is that of the pyproject.toml in `root`.
     """
 
     def place(key: str) -> str:
@@ -167,7 +173,7 @@ def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
 
 
 def find_line(text: str, key: str) -> int:
-    """The line of `text`, which is TOML, on which the dotted `key` is given a value, or is a table; 1 where none is."""
+    """Return the line of the TOML `text` on which the dotted `key` is set, or begins a table; 1 if there is none."""
     wanted, table = key.split("."), list[str]()
     for number, line in enumerate(text.split("\n"), start=1):
         header = _HEADER.match(line)
@@ -186,7 +192,7 @@ def _key_parts(dotted: str) -> list[str]:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """A hint for a misspelt `word`: the closest of `known`, or all of them."""
+    """Return a hint for a misspelt `word`: the closest of `known`, or all of them."""
     from difflib import get_close_matches
 
     close = get_close_matches(word.replace("_", "-"), known, n=1)
@@ -194,21 +200,24 @@ def suggest(word: str, known: Iterable[str]) -> str:
 
 
 def strings(value: object) -> tuple[str, ...]:
-    """A TOML array of strings. Raises TypeError for anything else."""
+    """Validate a TOML array of strings. Raises TypeError for anything else."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TypeError
     return tuple(value)
 
 
 def string(value: object) -> str:
-    """A TOML string. Raises TypeError for anything else."""
+    """Validate a TOML string. Raises TypeError for anything else."""
     if not isinstance(value, str):
         raise TypeError
     return value
 
 
 def expressions(value: object) -> tuple[str, ...]:
-    """A TOML array of Python expressions. Raises TypeError for another type, ValueError for what does not parse."""
+    """Validate a TOML array of Python expressions.
+
+    Raises TypeError for other types, ValueError if one does not parse.
+    """
     import ast
 
     for text in strings(value):
@@ -227,7 +236,7 @@ def boolean(value: object) -> bool:
 
 
 def version(value: object) -> str:
-    """Two or three numbers. Raises ValueError for anything else."""
+    """Validate a version of two or three numbers. Raises ValueError for anything else."""
     text = string(value)
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,2}", text, re.ASCII):
         raise ValueError
@@ -235,7 +244,7 @@ def version(value: object) -> str:
 
 
 def severity(value: object) -> Severity:
-    """A severity by its label. Raises ValueError for another word."""
+    """Return a severity by its label. Raises ValueError for another word."""
     try:
         return next(level for level in Severity if level.label == value)
     except StopIteration:
@@ -243,14 +252,14 @@ def severity(value: object) -> Severity:
 
 
 def codes_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """A TOML table of arrays of strings. Raises TypeError for anything else."""
+    """Validate a TOML table of arrays of strings. Raises TypeError for anything else."""
     if not isinstance(value, dict):
         raise TypeError
     return tuple((pattern, strings(codes)) for pattern, codes in value.items())
 
 
 def counts_by_pattern(value: object) -> tuple[tuple[str, int], ...]:
-    """A TOML table of whole numbers, none below zero. Raises TypeError for anything else."""
+    """Validate a TOML table of whole numbers that are not negative. Raises TypeError for anything else."""
     if not isinstance(value, dict) or not all(type(count) is int and count >= 0 for count in value.values()):
         raise TypeError
     return tuple(value.items())

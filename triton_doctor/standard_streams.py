@@ -55,7 +55,7 @@ def guard_streams() -> None:
 
 
 def guarded(stream: Any, fd: int, name: str) -> io.TextIOWrapper:
-    """`stream`, which is None where it was closed at the start, over a guarded file."""
+    """Wrap a guarded file as a text stream like `stream`, which is None if it was closed at the start."""
     raw = GuardedOutput(fd, name, mute=name == "stderr")
     encoding, errors = ("utf-8", "backslashreplace") if stream is None else (stream.encoding, stream.errors)
     return io.TextIOWrapper(

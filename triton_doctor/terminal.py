@@ -30,15 +30,15 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape_text(text: str) -> str:
-    """`text` in one line: what would steer a terminal, or turn letters around, becomes `\\x1b` or `\\u202e`.
+    """Escape `text` as one line: control and bidirectional characters become `\\x1b` or `\\u202e`.
 
-    The surrogates of a file name that is no UTF-8 are escaped too, so that the rest can be encoded.
+    Surrogates of file names that are not UTF-8 are escaped too, so that the rest can be encoded.
     """
     return text if text.isprintable() else "".join(map(escape_character, text))
 
 
 def escape_character(char: str) -> str:
-    """`char`, or its escape as Python would write it."""
+    """Return `char`, or its escape as in Python source."""
     if char.isprintable():
         return char
     code = ord(char)
@@ -48,12 +48,12 @@ def escape_character(char: str) -> str:
 
 
 def escape_line(text: str) -> str:
-    """`text` as a line of its own, which no CI job takes for a command."""
+    """Escape `text` as a whole line of output that no CI runner takes for a command."""
     return COMMAND.sub(lambda match: f"\\x{ord(match[0]):x}", escape_text(text))
 
 
 def use_color(*, on_terminal: bool) -> bool:
-    """Whether to color: not where NO_COLOR is set, always where FORCE_COLOR is; else on a terminal.
+    """Decide whether to color: not if NO_COLOR is set, always if FORCE_COLOR is; else on a terminal.
 
     See https://no-color.org and https://force-color.org.
     """
@@ -63,14 +63,14 @@ def use_color(*, on_terminal: bool) -> bool:
 
 
 def color_report(wish: str = "auto", *, to_file: bool = False) -> bool:
-    """Whether to color a report on stdout: as wished; without a wish (`auto`), a file has no color."""
+    """Decide whether to color a report on stdout; `auto` colors on a terminal, but not in a file."""
     if wish != "auto":
         return wish == "always"
     return not to_file and use_color(on_terminal=sys.stdout.isatty())
 
 
 def width_of_report(*, to_file: bool = False) -> int | None:
-    """The columns of the terminal, or those that COLUMNS asks for; None where nothing has to fit."""
+    """Return the columns of the terminal, or the value of COLUMNS; None if there is no limit."""
     if sys.stdout.isatty() and not to_file:
         import shutil
 
@@ -80,13 +80,13 @@ def width_of_report(*, to_file: bool = False) -> int | None:
 
 
 def environment_of_console() -> Mapping[str, str]:
-    """The environment that rich is to see: it takes any number of digits for a size (rich 15.0 console.py size)."""
+    """Return the environment without sizes that rich cannot handle (rich 15.0 console.py size)."""
     sizes = ("COLUMNS", "LINES")
     return {name: value for name, value in os.environ.items() if name not in sizes or _is_size(value)}
 
 
 def print_lines(lines: Sequence[Text], *, color: bool, width: int) -> str:
-    """Styled `lines` as a terminal of `width` columns draws them, or without color and without blanks at their ends."""
+    """Render styled `lines` at `width` columns; without `color`, as plain text without trailing blanks."""
     if not color:
         return "".join(f"{line.plain.rstrip()}\n" for line in lines)
     import io
@@ -112,7 +112,7 @@ def _is_size(text: str) -> bool:
 
 
 def follows_links(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal is known to follow hyperlinks (OSC 8); some that do not print them."""
+    """Return whether the terminal is known to support hyperlinks (OSC 8); some others print them as text."""
     if environment.get("TERM", "").startswith(("screen", "tmux")):
         return False  # screen and tmux before 3.4 drop them; TERM_PROGRAM may be that of the terminal around
     vte = environment.get("VTE_VERSION", "")

@@ -78,11 +78,11 @@ class Variable:
     effect: str
 
     def read_by(self, version: Version) -> bool:
-        """Whether Triton `version` reads it; always, where it is not Triton's."""
+        """Return whether Triton `version` reads it; always true for variables that are not Triton's."""
         return self.first is None or self.last is None or self.first <= version <= self.last
 
     def enters_key(self, version: Version) -> bool:
-        """Whether Triton `version` keeps kernels apart on disk by it."""
+        """Return whether Triton `version` makes it part of the key on disk."""
         first, _, last = self.keyed.partition("-")
         return self.keyed == "options" or (bool(last) and parse_version(first) <= version <= parse_version(last))
 
@@ -98,7 +98,7 @@ class Variable:
         return replace(self, harm="passes", effect=f"names {which} of LLVM to leave out; the others stay on")
 
     def harmful(self, value: str) -> bool:
-        """Whether `value` brings the harm about."""
+        """Return whether `value` causes the harm."""
         word = value.strip().lower()
         match self.when:
             case "on" | "all":
@@ -115,24 +115,24 @@ class Variable:
 
 @cache
 def variables() -> Mapping[str, Variable]:
-    """Every row of the table, by name."""
+    """Return every row of the table by name."""
     return {variable.name: variable for variable in _read_table()}
 
 
 @cache
 def variables_by_knob() -> Mapping[str, Variable]:
-    """The variables that can also be set below triton.knobs: `runtime.interpret`."""
+    """Return the variables that can also be set below triton.knobs, by knob: `runtime.interpret`."""
     return {knob: variable for variable in variables().values() for knob in variable.knobs}
 
 
 @cache
 def newest_version() -> Version:
-    """The newest release line that the table knows."""
+    """Return the newest release line that the table knows."""
     return max(variable.last for variable in variables().values() if variable.last)
 
 
 def parse_version(text: str | None) -> Version:
-    """The release line that `text` names (`3.6`, `3.6.0`, `v3.6.0+git1`); the newest for None. Raises DoctorError."""
+    """Parse a release line from `3.6`, `3.6.0` or `v3.6.0+git1`; the newest for None. Raises DoctorError."""
     if text is None:
         return newest_version()
     if not (match := re.match(r"v?(\d{1,4})\.(\d{1,4})(?!\d)", text.strip(), re.ASCII)):
@@ -141,7 +141,7 @@ def parse_version(text: str | None) -> Version:
 
 
 def turns_interpreter_on(value: str, version: Version) -> bool:
-    """Whether Triton `version` interprets kernels when TRITON_INTERPRET is `value`."""
+    """Return whether Triton `version` interprets kernels if TRITON_INTERPRET is `value`."""
     return value == "1" if version < Version(3, 4) else value.lower() in TRUE_WORDS
 
 
@@ -163,7 +163,7 @@ def ptxas_variable(version: Version, arch: int) -> str:
 
 
 def looks_like_triton(name: str) -> bool:
-    """Whether `name` is meant for Triton: it starts as Triton's variables do, or as a misspelling of that."""
+    """Return whether `name` begins as Triton's variables do, or as a misspelling of that."""
     if name == OURS:
         return False
     if name.startswith("TRITON_"):
@@ -179,13 +179,13 @@ def looks_like_triton(name: str) -> bool:
 
 
 def is_of_other_backend(name: str) -> bool:
-    """Whether the variable `name` is one of a backend for other hardware than NVIDIA's and AMD's."""
+    """Return whether the variable `name` belongs to a backend for other hardware than NVIDIA's and AMD's."""
     return name.startswith(_OTHER_BACKENDS)
 
 
 @cache
 def meant(name: str) -> tuple[str, bool] | None:
-    """The variable that `name` probably misspells, and whether that is sure enough to warn; None when none is near."""
+    """Return the variable that `name` may misspell, and whether it is sure enough to warn; None if none is near."""
     upper = name.upper()
     candidates = [known for known, variable in variables().items() if variable.first and known.startswith("TRITON_")]
     near = [known for known in candidates if abs(len(known) - len(upper)) <= _MOST_EDITS]
@@ -199,7 +199,7 @@ def meant(name: str) -> tuple[str, bool] | None:
 
 
 def _is_slip(words: list[str], known: list[str], distance: int) -> bool:
-    """Whether the letters that differ are few for the words they stand in: CUDA is no slip for CUDART."""
+    """Return whether each word has few wrong letters for its length: CUDA is not a misspelling of CUDART."""
     if len(words) != len(known):
         return distance == 1
     return all(
@@ -208,15 +208,15 @@ def _is_slip(words: list[str], known: list[str], distance: int) -> bool:
     )
 
 
-def _edits(one: str, other: str) -> int:
-    """How many single letters must be added, dropped, changed, or swapped with the next one."""
+def _edits(left: str, right: str) -> int:
+    """Count the single letters to add, drop, change, or swap with the next one, to turn `left` into `right`."""
     before_last: list[int] = []
-    last = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
+    last = list(range(len(right) + 1))
+    for i, letter in enumerate(left, 1):
         row = [i]
-        for j, wanted in enumerate(other, 1):
+        for j, wanted in enumerate(right, 1):
             cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == wanted:
                 cost = min(cost, before_last[j - 2] + 1)
             row.append(cost)
         before_last, last = last, row

@@ -6,7 +6,7 @@ import pytest
 
 from triton_doctor.errors import DoctorError
 from triton_doctor.testing.baseline import Baseline, read_baseline, write_baseline
-from triton_doctor.testing.failure import tell_unknown
+from triton_doctor.testing.failure import describe_unknown
 
 TESTS = """
 import pytest
@@ -167,8 +167,8 @@ def test_options_in_another_order_are_another_variant():
     baseline = Baseline(variants=frozenset({known}))
 
     assert baseline.unknown({known: 1, respelled: 1}) == [respelled]
-    assert "`the order of the options`" not in tell_unknown([respelled], baseline, "compiles.json")
-    assert "the order of its options" in tell_unknown([respelled], baseline, "compiles.json")
+    assert "`the order of the options`" not in describe_unknown([respelled], baseline, "compiles.json")
+    assert "the order of its options" in describe_unknown([respelled], baseline, "compiles.json")
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,15 @@ def test_options_in_another_order_are_another_variant():
 def test_what_changed_against_the_nearest_known_variant(known, now, told):
     baseline = Baseline(variants=frozenset({("a.k", variant(n=known, m="i32"))}))
 
-    assert tell_unknown([("a.k", variant(n=now, m="i32"))], baseline, "compiles.json").splitlines()[1] == f"  {told}"
+    lines = describe_unknown([("a.k", variant(n=now, m="i32"))], baseline, "compiles.json").splitlines()
+
+    assert lines[1] == f"  {told}"
 
 
 def test_failure_stays_short():
     unknown = [(f"a.k{kernel}", variant(n=str(n))) for kernel in range(10) for n in range(100)]
     known = frozenset((f"a.k{kernel}", variant(n="i32")) for kernel in range(10))
-    told = tell_unknown(unknown, Baseline(variants=known), "compiles.json").splitlines()
+    told = describe_unknown(unknown, Baseline(variants=known), "compiles.json").splitlines()
 
     assert told == [
         *(

@@ -89,7 +89,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Finds what makes Triton GPU kernels recompile, or run in the wrong mode."""
+    """Find what makes Triton GPU kernels recompile, or run in the wrong mode."""
     if context.invoked_subcommand is None:
         from triton_doctor.cli.overview import show_overview
 
@@ -115,20 +115,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def wants_completion(arguments: Sequence[str]) -> bool:
-    """Whether the options for the completion of shells are needed: asked for, to be listed, or a shell completes."""
+    """Return whether shell completion is needed: installed, shown in help, or requested by a completing shell."""
     words = ("--help", "-h", "--install-completion", "--show-completion")
     return not arguments or COMPLETES in os.environ or any(argument.startswith(words) for argument in arguments[:1])
 
 
 def complain(message: str, hint: str | None) -> int:
-    """Say what the user can put right, and how, on stderr."""
+    """Print an error and a hint to stderr; return the exit status."""
     print_message(message)
     print_hint(hint)
     return STOPPED
 
 
 def explain_usage(error: Exception) -> tuple[str, str]:
-    """The message and hint for a wrong option or argument, as the library words it."""
+    """Return the message and the hint for a wrong option or argument."""
     text = str(getattr(error, "format_message", error.__str__)()).strip().rstrip(".").replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "triton-doctor"

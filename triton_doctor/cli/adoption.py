@@ -101,7 +101,7 @@ def adoption(
     recording: Sequence[Path],
     from_stdin: bool,
 ) -> Adoption:
-    """The wishes of a command line over `settings`. Raises DoctorError for those that do not go together."""
+    """Combine the command line's wishes with `settings`. Raises DoctorError if they contradict each other."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.static.sources.files import shown_path
     from triton_doctor.static.sources.git_changes import HEAD
@@ -150,7 +150,7 @@ def require_inside(file: Path, root: Path) -> None:
 
 
 def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
-    """What weighs findings by `recordings`; None where there are none."""
+    """Return what judges findings by `recordings`; None if there are no recordings."""
     if not recordings:
         return None
     from triton_doctor.evidence.weighing import Weighing
@@ -159,7 +159,7 @@ def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
 
 
 def describe_weighing(weighed: Weighing | None) -> None:
-    """Say which kernels of the recordings were not found, where that may surprise."""
+    """Print which kernels of the recordings were not found in the files, if that may surprise."""
     if weighed is None:
         return
     if weighed.strangers:
@@ -173,7 +173,7 @@ def describe_weighing(weighed: Weighing | None) -> None:
 
 
 def only_changed(result: Scan, changed: frozenset[str], cwd: Path) -> Scan:
-    """`result` with the findings in the files `changed` alone."""
+    """Remove the findings of `result` that are not in the files `changed`."""
     from triton_doctor.finding import split_cell
 
     def is_changed(path: str) -> bool:

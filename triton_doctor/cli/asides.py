@@ -8,21 +8,21 @@ from triton_doctor.terminal import escape_line, escape_text
 
 
 def print_message(text: str) -> None:
-    """One line on stderr, in our name."""
+    """Print one line to stderr that begins with the name of the tool."""
     print_line(f"triton-doctor: {text}")
 
 
 def print_line(text: str) -> None:
-    """One line on stderr."""
+    """Print one line to stderr."""
     typer.echo(escape_line(text), err=True)
 
 
 def print_hint(hint: str | None) -> None:
-    """What to do about the line before; nothing for None."""
+    """Print what to do about the message before; nothing for None."""
     if hint:
         print_line(f"hint: {hint}")
 
 
 def print_detail(text: str) -> None:
-    """A line below it."""
+    """Print an indented line to stderr."""
     typer.echo(f"  {escape_text(text)}", err=True)

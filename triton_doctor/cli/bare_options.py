@@ -30,7 +30,7 @@ class CheckCommand(PlainCommand):
 
 
 def spell_out(arguments: Sequence[str]) -> list[str]:
-    """`arguments` with a value for each of these options, and one recording for each `--recording`."""
+    """Give each option with an optional value an explicit one, and each recording its own `--recording`."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     spelled: list[str] = []
     of_recording = False
@@ -57,5 +57,5 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
 
 
 def is_path(word: str) -> bool:
-    """Whether there is a file or folder `word`, or could only be one."""
+    """Return whether `word` is an existing path, or has the form of one."""
     return os.path.exists(word) or word in (".", "..", "") or word.endswith((".py", "/"))  # noqa: PTH110, too long a word

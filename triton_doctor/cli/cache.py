@@ -118,7 +118,7 @@ def prune(
 
 
 def agrees(question: str) -> bool:
-    """The answer to `question`. Raises DoctorError where there is nobody to answer."""
+    """Return the user's answer to `question`. Raises DoctorError if there is no terminal."""
     from triton_doctor.errors import DoctorError
 
     try:
@@ -128,7 +128,7 @@ def agrees(question: str) -> bool:
 
 
 def find_folder(asked: Path | None) -> Path:
-    """The cache folder: the one `asked` for, or Triton's. Raises DoctorError where there is none."""
+    """Return the cache folder `asked` for, or Triton's. Raises DoctorError if it does not exist or is unreadable."""
     import os
 
     from triton_doctor.errors import DoctorError
@@ -143,7 +143,7 @@ def find_folder(asked: Path | None) -> Path:
 
 
 def entries_of(folder: Path, kernel: str) -> list[CacheEntry]:
-    """The entries of `kernel`. Raises DoctorError where there are none."""
+    """Return the cache entries of `kernel`. Raises DoctorError if there are none."""
     from difflib import get_close_matches
 
     from triton_doctor.errors import DoctorError

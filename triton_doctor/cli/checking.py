@@ -74,7 +74,7 @@ class Request:
 
     @property
     def from_stdin(self) -> bool:
-        """Whether the file to check is read from stdin."""
+        """Return whether the file to check is read from stdin."""
         return STDIN in self.paths
 
     def require_sense(self) -> None:

@@ -44,7 +44,7 @@ def record_dry(command: Sequence[str]) -> tuple[Path, ...]:
 
 @contextmanager
 def _output_to_stderr() -> Iterator[None]:
-    """The report alone is on stdout."""
+    """Send stdout to stderr inside the context, so that stdout has the report only."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)

@@ -89,7 +89,7 @@ def env(
 
 
 def list_variables(word: str | None, asked: "Version | None", form: MachineForm) -> str:
-    """The variables that the Triton `asked` for reads, or the installed one, those about `word` where it is given."""
+    """Render the variables that Triton `asked`, or the installed one, reads; only those about `word` if given."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.diagnose import version_of
     from triton_doctor.machine.facts import Machine

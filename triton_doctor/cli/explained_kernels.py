@@ -37,9 +37,9 @@ def explain_kernels(
     cwd: Path,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[ExplainedKernel, ...]:
-    """The kernels of the files asked for whose name matches `pattern`, with paths from `cwd` on.
+    """Explain the kernels of the workspace that match `pattern`, with paths relative to `cwd`.
 
-    Raises DoctorError if none does. The cache of `check` spares reading what it knows, and is left as it is.
+    The cache of `check` is used, but not changed. Raises DoctorError if no kernel matches.
     """
     settings, base = workspace.settings, workspace.base
     kept = cache.read()
@@ -59,10 +59,10 @@ def explain_kernels(
 
     asked = workspace.report_paths
     kernels = tuple(
-        one
+        kernel
         for project in parts
         if asked is None or not asked.isdisjoint(project.scope)
-        for one in explain(project, pattern, reported)
+        for kernel in explain(project, pattern, reported)
     )
     if not kernels:
         every = whole_project(database, settings, base)

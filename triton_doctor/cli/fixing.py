@@ -63,13 +63,13 @@ class FixChoice:
 
     @property
     def wanted(self) -> bool:
-        """Whether anything is to be fixed, or shown as if."""
+        """Return whether fixes are to be applied or shown."""
         return self.fix or self.diff
 
     def require_sense(self, *, from_stdin: bool, otherwise: bool) -> None:
-        """Raises DoctorError for flags that contradict each other, or say nothing alone.
+        """Raise DoctorError for flags that contradict each other or have no effect alone.
 
-        `otherwise` when findings are to be written to a baseline or silenced.
+        `otherwise` means that findings are to be written to a baseline, or silenced.
         """
         for given, flag in ((self.unsafe, "--unsafe-fixes"), (self.verify, "--verify")):
             if given and not self.wanted:
@@ -143,12 +143,14 @@ def _withdrawn(
 def _write(fixed: Fixed, show: Callable[[str], str]) -> None:
     from triton_doctor.static.fix.write import write_all
 
-    together = [tuple({change.path for change in one.fix.changes}) for one in fixed.made if one.fix is not None]
+    together = [
+        tuple({change.path for change in finding.fix.changes}) for finding in fixed.made if finding.fix is not None
+    ]
     try:
         left = write_all(fixed.files, together)
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
-        raise DoctorError(told, hint="--diff shows the fixes without writing them") from error
+        message = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
+        raise DoctorError(message, hint="--diff shows the fixes without writing them") from error
     for path in left:
         print_message(f"{show(path)} is left as it is: it, or one that goes with it, has changed meanwhile")
 

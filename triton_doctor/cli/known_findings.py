@@ -29,7 +29,7 @@ class KnownFindings:
     """The baseline of one run: what it knows is left out, or written."""
 
     def __init__(self, adoption: Adoption, files: Sequence[SourceFile], cwd: Path) -> None:
-        """`files` are those that the run reports on, their paths relative to `cwd`."""
+        """Read the baseline. `files` are those that the run reports on, with paths relative to `cwd`."""
         self._path = adoption.baseline
         self._files = files
         self._cwd = cwd
@@ -39,7 +39,7 @@ class KnownFindings:
             self._known = read_baseline(self._path) if there else None
 
     def leave_out(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
-        """`result` without what is known; entries that no longer occur are told."""
+        """Remove known findings from `result`, and print which entries no longer occur."""
         if self._path is None or self._known is None:
             return result
         entries = self._entries(result)
@@ -59,7 +59,7 @@ class KnownFindings:
         return replace(result, findings=compared.new)
 
     def new_of(self, result: Scan, is_on: Callable[[str], bool]) -> Scan:
-        """As `leave_out`, and nothing is told."""
+        """Remove known findings from `result` like `leave_out`, without output."""
         if self._path is None or self._known is None:
             return result
         entries = self._entries(result)
@@ -86,23 +86,23 @@ class KnownFindings:
         print_message(f"{plural(len(found), 'finding')} written to {self._path}")
 
     def _entries(self, result: Scan) -> Entries:
-        """What makes entries of the findings of `result`, by the lines that the scan read."""
+        """Return a converter from findings of `result` to entries, which uses the lines that the scan read."""
         assert self._path is not None
         return Entries(self._path, self._cwd, lambda path: split_lines(result.source_of(path) or b""))
 
     def _looked(self, entries: Entries, is_on: Callable[[str], bool]) -> Callable[[Entry], bool]:
-        """Whether this run would have found an entry: it read the file, or nobody can, and looked for the rule."""
+        """Return a test for whether this run would find an entry: its rule is on; its file was read or is gone."""
         read = {entries.path_of(file.shown) for file in self._files}
         return lambda entry: is_on(entry.code) and (entry.path in read or not entries.exists(entry))
 
 
 def describe_entry(entry: Entry) -> str:
-    """`TRD201 `bs` of `_triton_rope` in ops/rope.py`."""
+    """Format an entry: `TRD201 `bs` of `_triton_rope` in ops/rope.py`."""
     what = f" `{entry.parameter}`" if entry.parameter else ""
     of = f" of `{entry.kernel}`" if entry.kernel and what else f" `{entry.kernel}`" if entry.kernel else ""
     return f"{entry.code}{what}{of} in {entry.path}"
 
 
 def _bytes_of(path: Path) -> bytes | None:
-    """What lies at `path`; None where nothing does. A path that is too long is none, where Path raises."""
+    """Return the content of `path`; None if there is no such file, also if the path is too long."""
     return read_regular_file(path) if os.path.isfile(path) else None  # noqa: PTH113

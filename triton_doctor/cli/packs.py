@@ -104,7 +104,7 @@ def unpack(
 
 
 def find_used(recordings: list[Path]) -> Callable[[PackedEntry], bool]:
-    """Whether a recorded run used an entry. Raises DoctorError where nothing can be read."""
+    """Return a test for whether a recorded run used an entry. Raises DoctorError if no recording can be read."""
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.kernel_names import function_name
     from triton_doctor.machine.cache_entries import name_entries
@@ -142,7 +142,10 @@ def require_use(file: Path, manifest: Manifest, here: KeyParts) -> None:
 
 
 def choose_tunings(manifest: Manifest, here: KeyParts, *, any_device: bool) -> Callable[[PackedEntry], bool]:
-    """Whether to unpack an entry: results of tuning are of one GPU, though their key has its architecture alone."""
+    """Return a test for whether to unpack an entry.
+
+    Tuning results of another GPU are left out: their key has the architecture only.
+    """
     from triton_doctor.machine.packs.manifest import TUNING
 
     packed = manifest.parts.gpus

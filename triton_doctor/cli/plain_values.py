@@ -21,7 +21,7 @@ class PlainCommand(CommandHelp):
     """A command whose options and arguments are converted here where that needs no library."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """The same command; each of its parameters asks here first."""
+        """Create the command with parameters that convert plain values themselves."""
         super().__init__(*args, **kwargs)
         for param in self.params:
             # Earlier typers convert without pydantic, and do not say here to what.
@@ -31,22 +31,22 @@ class PlainCommand(CommandHelp):
 
 
 def convert(param: Any, annotation: Any, otherwise: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    """`value`, given for `param`, as `annotation` has it; `otherwise(context, value)` where the library has to say."""
+    """Convert `value` of `param` to `annotation`, or call `otherwise(context, value)` if that needs the library."""
     is_multiple = param.multiple or param.nargs == -1
     if value in (None, (), []):
         return otherwise(context, value) if param.required else () if is_multiple else None
     wanted = get_args(annotation)[0] if get_origin(annotation) is list else annotation
     values = list(value) if is_multiple and isinstance(value, list | tuple) else [value]
-    converted = [_word(wanted, one) for one in values]
+    converted = [_word(wanted, word) for word in values]
     if None in converted or is_multiple is not (get_origin(annotation) is list):
         return otherwise(context, value)
     return converted if is_multiple else converted[0]
 
 
 def _word(wanted: Any, value: Any) -> Any:
-    """`value` as `wanted`, which is `str` or an enumeration of words; None where it is no such thing."""
+    """Convert `value` to `wanted`, which is `str` or an enumeration of words; None if that is impossible."""
     if wanted is str:
         return value if isinstance(value, str) else None
     if isinstance(wanted, type) and issubclass(wanted, Enum):
-        return next((one for one in wanted if value in (one, one.value)), None)
+        return next((member for member in wanted if value in (member, member.value)), None)
     return None

@@ -196,7 +196,7 @@ def make_cache_folder(folder: Path) -> None:
 
 
 def print_differences(plan: "PrewarmPlan") -> None:
-    """Say where this Python or Triton is not the one that recorded: each has cache entries of its own."""
+    """Print where this Python or Triton differs from the recorded one: each has its own cache entries."""
     import sys
     from importlib.metadata import PackageNotFoundError, version
 

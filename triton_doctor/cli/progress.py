@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 1.0
 
 @contextmanager
 def show_progress(total: int, work: str = "reading") -> Iterator[Advance]:
-    """A function to call with the number done of `total` files, or what else `work` is on."""
+    """Show a progress bar on a terminal; gives a function that takes how many of `total` are done."""
     if not sys.stderr.isatty():
         yield lambda done, now=None: None
         return
@@ -49,7 +49,7 @@ def show_progress(total: int, work: str = "reading") -> Iterator[Advance]:
 
 
 def start_bar(total: int, work: str = "reading") -> Progress:
-    """A bar that is drawn from now on, and is wiped when it stops."""
+    """Start a progress bar that is erased when it stops."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -145,7 +145,7 @@ def render_cover_of(processes: "Sequence[Recording]", sources: list[Path], *, is
 
 
 def read_logs(paths: list[Path], sources: list[Path], output_format: RunForm) -> str:
-    """The report on the logs at `paths`. Raises DoctorError where one is none, and for a form that logs do not have."""
+    """Render the report on the logs at `paths`. Raises DoctorError for other files and unsupported forms."""
     from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.evidence.logged import explain_logged
     from triton_doctor.report.engine_log import render_log, render_log_json

@@ -7,7 +7,7 @@ import typer
 
 
 def server() -> None:
-    """Speak the Language Server Protocol on stdin and stdout, for editors."""
+    """Serve editors by the Language Server Protocol on stdin and stdout."""
     from triton_doctor.editor.features import make_server
 
     serving = make_server()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def silence(result: Scan, reason: str, cwd: Path) -> Scan:
     """Add comments to the files, and give `result` with the findings that none can silence."""
     by_path: defaultdict[str, list[Finding]] = defaultdict(list)
-    for finding in (one.original for one in result.findings):
+    for finding in (found.original for found in result.findings):
         by_path[finding.path].append(finding)
     left: list[Finding] = []
     edited: dict[str, Edited] = {}
@@ -60,5 +60,5 @@ def write(edited: dict[str, Edited]) -> tuple[str, ...]:
     try:
         return write_all(edited, [])
     except OSError as error:
-        told = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
-        raise DoctorError(told, hint="what was written before it stays") from error
+        message = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
+        raise DoctorError(message, hint="what was written before it stays") from error

@@ -33,9 +33,9 @@ WIDTH_OF_FILES = 120
 
 
 def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
-    """Stdin as the file at `path`, which need not exist, in its project; None for a file without one.
+    """Read stdin as the file at `path`, which need not exist, in its project; None is a file without a project.
 
-    Raises DoctorError where nothing can be read.
+    Raises DoctorError if stdin cannot be read.
     """
     if sys.stdin is None:
         raise DoctorError("stdin cannot be read: it is closed", hint="name the file")
@@ -50,7 +50,7 @@ def read_stdin(path: Path | None, settings: Settings, cwd: Path) -> Workspace:
 
 
 def describe_limits(workspace: Workspace, asked: Sequence[str]) -> None:
-    """Say on stderr what a report will not tell: that there was nothing to read, or too much."""
+    """Print that there are no files to read, or too many to read all."""
     if not workspace.reported:
         print_message(f"no Python files under {', '.join(asked)}")
     for folder in workspace.cut:
@@ -82,7 +82,10 @@ def choose_view(
     show: frozenset[Show] = frozenset(),
     why: bool = False,
 ) -> View:
-    """How the report on `workspace`, if it is about files, will be seen from `cwd`: by whom, and what it can quote."""
+    """Determine how the report is shown: colors, width, links, and the source lines that it can quote.
+
+    `workspace` is None for a report that is not about files; paths are shown relative to `cwd`.
+    """
     files = workspace.files if workspace is not None else ()
     show_path = path_shower(workspace.base if workspace is not None else cwd, cwd)
     texts = {show_path(file.shown): file.text for file in files if file.text is not None}
@@ -100,7 +103,7 @@ def choose_view(
 
 
 def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callable[[Finding], Sequence[Replacement]]:
-    """What a fix replaces in `files`; libcst is imported, and a file parsed, when that is asked."""
+    """Return a function from a finding to what its fix replaces; libcst is only imported when it is called."""
 
     @cache
     def workbench() -> Workbench:
@@ -113,7 +116,7 @@ def replacer(files: Sequence[SourceFile], show: Callable[[str], str]) -> Callabl
 
 
 def columns_of_stdout(*, to_file: bool = False) -> int:
-    """How wide a report is drawn: as the terminal, else as COLUMNS wishes, else as code is usually written."""
+    """Return the width of a report: of the terminal, or COLUMNS, or a default."""
     return width_of_report(to_file=to_file) or WIDTH_OF_FILES
 
 
@@ -121,9 +124,9 @@ def require_output(path: Path | None, inputs: Iterable[Path | str]) -> None:
     """Raise DoctorError where a report would replace one of `inputs`, whatever name they have for it."""
     if path is None or not path.is_file():
         return
-    for one in inputs:
+    for file in inputs:
         with suppress(OSError, ValueError):
-            if os.path.samefile(one, path):  # noqa: PTH121, thousands
+            if os.path.samefile(file, path):  # noqa: PTH121, thousands
                 raise DoctorError(f"-o {path} would replace what is read", hint="name another file")
 
 

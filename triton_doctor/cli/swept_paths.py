@@ -100,8 +100,8 @@ def sweep_paths(asked: PathSweep) -> None:
         for path in write_drivers(swept.outcomes, asked.drivers, found):
             print_message(f"wrote {path}")
     if asked.is_json:
-        said = {**result.to_json(), "is_interrupted": not swept.is_whole, "entries_reused": swept.reused}
-        write_report(json.dumps(said, indent=2, allow_nan=False) + "\n", asked.output_file)
+        document = {**result.to_json(), "is_interrupted": not swept.is_whole, "entries_reused": swept.reused}
+        write_report(json.dumps(document, indent=2, allow_nan=False) + "\n", asked.output_file)
     else:
         text = result.to_text(columns_of_stdout(to_file=asked.output_file is not None))
         # It quotes what the project's code raised, which may be anything.
@@ -174,7 +174,7 @@ def _own_path(found: Found, example: str, cwd: Path) -> str:
 
 
 def _confirm(found: Found, seeds: Sequence[str], asked: PathSweep) -> None:
-    """Say in a sentence what will run, and go on only if that is agreed to."""
+    """Print what will run, and continue only if the user agrees. Raises DoctorError without a terminal."""
     entries = f"{len(found.entries):,} {'entry' if len(found.entries) == 1 else 'entries'}"
     tests = f" and {len(seeds):,} test or example file{'s' * (len(seeds) != 1)}" if seeds else ""
     means = "in a sandbox, without network" if asked.has_sandbox else "WITHOUT a sandbox, with your rights"

@@ -90,7 +90,7 @@ def look_into(pid: int, form: TopFormat) -> None:
 
 
 def read_states(named: list[str]) -> list[ProcessState]:
-    """The states of the processes and folders that are `named`, all of this user for none, worst first."""
+    """Read the states of the `named` processes and folders, of all the user's processes if none; worst first."""
     from triton_doctor.errors import DoctorError, reason_of
     from triton_doctor.runtime.live.samples import find_waits
     from triton_doctor.runtime.live.states import SUFFIX, gather_states, read_nodes, sort_states

@@ -52,7 +52,7 @@ def watch(paths: Sequence[str], check_once: Callable[[], None]) -> None:
 
 
 def _changes(paths: Sequence[str]) -> Iterator[Collection[object]]:
-    """The changes of files that `check` may read, as they come; none from time to time."""
+    """Yield changes of files that `check` may read; an empty set from time to time."""
     import watchfiles
 
     from triton_doctor.static.sources.files import EXCLUDED, kind_of

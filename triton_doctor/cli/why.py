@@ -25,7 +25,7 @@ def why(
     ] = None,
     output_format: PageFormOption = PageForm.TEXT,
 ) -> None:
-    """Say which part of the key would let a kernel miss here, and why. Exit status 1 where one would."""
+    """Show which part of the key keeps Triton from finding a kernel here, and why. Exit status 1 if there is one."""
     import msgspec
 
     from triton_doctor.errors import DoctorError

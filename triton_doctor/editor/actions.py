@@ -51,13 +51,16 @@ class Edits:
         *,
         with_versions: bool,
     ) -> None:
-        """All three take a path as findings spell it. `with_versions` is whether the client takes `documentChanges`."""
+        """Set up edits for `checked`. The functions take a path as findings spell it.
+
+        `with_versions` is whether the client supports `documentChanges`.
+        """
         self.checked = checked
         self.positions_of = positions_of
         self._uri_of, self._version_of, self._with_versions = uri_of, version_of, with_versions
 
     def of(self, by_path: Mapping[str, Sequence[TextEdit]], new_file: str | None = None) -> WorkspaceEdit:
-        """The edit of the workspace that makes those of each path. `new_file` is made first."""
+        """Build one workspace edit from the edits of each path. `new_file` is created first."""
         if not self._with_versions:
             return WorkspaceEdit(changes={self._uri_of(path): list(edits) for path, edits in by_path.items()})
         made = (
@@ -79,7 +82,7 @@ class Edits:
 
 
 def fix_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAction | None:
-    """The fix of `finding`, made alone; None where it has none that can be made."""
+    """Return the action that applies the fix of `finding` alone; None if it has no applicable fix."""
     if finding.fix is None or split_cell(finding.path)[1] is not None:
         return None
     from triton_doctor.static.fix.apply import Workbench  # and libcst with it
@@ -100,9 +103,11 @@ def fix_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAc
 
 
 def fix_all_action(folder: CheckedFolder, path: str, edits: Edits) -> CodeAction | None:
-    """All safe fixes of findings in the file at `path`, as `check --fix` makes them; None where there are none."""
+    """Return the action that applies all safe fixes in the file at `path`; None if there are none."""
     checked = edits.checked
-    if not any(one.fixable == "safe" and one.severity >= checked.scan.fail_on for one in _in(checked.scan, path)):
+    if not any(
+        finding.fixable == "safe" and finding.severity >= checked.scan.fail_on for finding in _in(checked.scan, path)
+    ):
         return None
     from triton_doctor.static.fix.rounds import fix
 
@@ -119,7 +124,7 @@ def fix_all_action(folder: CheckedFolder, path: str, edits: Edits) -> CodeAction
 
 
 def ignore_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> CodeAction | None:
-    """A comment that silences `finding` on its line, with a reason to fill in."""
+    """Return the action that adds an ignore comment for `finding`, with a reason to fill in; None if impossible."""
     if not finding.path.endswith(".py") or finding.code.startswith("TRD9"):
         return None
     source = edits.checked.source_of(finding.path)
@@ -138,20 +143,20 @@ def ignore_action(finding: Finding, edits: Edits, diagnostic: Diagnostic) -> Cod
 def declare_actions(
     name: str, edits: Edits, text_of: Callable[[Path], str | None], diagnostic: Diagnostic | None = None
 ) -> Iterable[CodeAction]:
-    """Two entries in the settings, that the values called `name` never change, and that they change with each call.
+    """Yield two actions that declare in the settings how often values called `name` change: never, or per call.
 
-    `text_of` gives the text of a file as the editor has it, None where there is no such file.
+    `text_of` returns the text of a file as the editor has it, None if the file does not exist.
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         return
     file = edits.checked.workspace.settings.root / "pyproject.toml"
     text = text_of(file)
     shown = edits.checked.shown(file.as_posix())
-    for key, told in (("fixed", "never changes"), ("per-call", "changes with each call")):
+    for key, change in (("fixed", "never changes"), ("per-call", "changes with each call")):
         after = declare(text or "", key, name)
         if after is not None and after != text:
             yield CodeAction(
-                title=f"Declare in pyproject.toml that `{name}` {told}",
+                title=f"Declare in pyproject.toml that `{name}` {change}",
                 kind=CodeActionKind.QuickFix,
                 diagnostics=[diagnostic] if diagnostic is not None else None,
                 edit=edits.of(
@@ -161,7 +166,7 @@ def declare_actions(
 
 
 def declare(text: str, key: str, name: str) -> str | None:
-    """`text`, a pyproject.toml, with `name` among the names of `key`, and not of the other; None if it cannot be."""
+    """Add `name` to the setting `key` in the pyproject.toml `text`, not in the opposite; None if impossible."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
     from tomlkit.items import Array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import CodeLens, Command, Hover, InlayHint, InlayHintKind, MarkupContent, MarkupKind
 
 from triton_doctor.editor.positions import holds
-from triton_doctor.editor.recorded import tell_kernel, tell_parameter
+from triton_doctor.editor.recorded import format_kernel, format_parameter
 from triton_doctor.report.concise import plural
 from triton_doctor.report.hints import describe_hints
 from triton_doctor.static.variability.values.lattice import Variability
@@ -52,37 +52,37 @@ def hover_at(
     seen: Callable[[Kernel], RecordedKernel | None],
     runs: RecordedRuns,
 ) -> Hover | None:
-    """What is known of the argument, the parameter or the kernel at `line` and `column`, both from 1."""
+    """Return what is known of the argument, parameter or kernel at `line` and `column`, which count from 1."""
     for argument in file.arguments:
         span = positions.with_keyword(argument.span, argument.parameter)
         if holds(span, line, column):
-            return Hover(_markdown(_tell_argument(argument, seen(argument.kernel), runs)), positions.range_of(span))
+            return Hover(_markdown(_describe_argument(argument, seen(argument.kernel), runs)), positions.range_of(span))
     for kernel in file.kernels:
         named = next((span for span in kernel.launched if holds(span, line, column)), None)
         if named is not None:
-            told = _tell_kernel(kernel, seen(kernel.kernel), runs)
-            return Hover(_markdown(told), positions.range_of(named))
+            lines = _describe_kernel(kernel, seen(kernel.kernel), runs)
+            return Hover(_markdown(lines), positions.range_of(named))
         if not kernel.is_here:
             continue
         parameter = next((param for param in kernel.kernel.params if holds(param.span, line, column)), None)
         if parameter is not None:
-            explained = next(one for one in kernel.explained.parameters if one.name == parameter.name)
-            told = _tell_parameter(explained, seen(kernel.kernel), runs)
-            return Hover(_markdown(told), positions.range_of(parameter.span))
+            explained = next(found for found in kernel.explained.parameters if found.name == parameter.name)
+            lines = _describe_parameter(explained, seen(kernel.kernel), runs)
+            return Hover(_markdown(lines), positions.range_of(parameter.span))
         if kernel.kernel.line == line:
-            return Hover(_markdown(_tell_kernel(kernel, seen(kernel.kernel), runs)), positions.line_range(line))
+            return Hover(_markdown(_describe_kernel(kernel, seen(kernel.kernel), runs)), positions.line_range(line))
     return None
 
 
 def inlay_hints(file: ExplainedFile, positions: Positions, first: int, last: int) -> list[InlayHint]:
-    """How often each argument of the launches on the lines from `first` to `last` changes, where that is decided."""
+    """Return a hint for each launch argument on the lines `first` to `last` whose variability is known."""
     return [
         InlayHint(
             position=positions.position_of(argument.span.end_line, argument.span.end_column),
             label=f": {_HINTED[argument.kind]}",
             kind=InlayHintKind.Type,
             padding_right=True,
-            tooltip=f"`{argument.parameter}` of `{argument.kernel.name}`, {_tell_role(argument)}",
+            tooltip=f"`{argument.parameter}` of `{argument.kernel.name}`, {_format_role(argument)}",
         )
         for argument in file.arguments
         if argument.kind in _HINTED and first <= argument.span.end_line <= last
@@ -92,88 +92,90 @@ def inlay_hints(file: ExplainedFile, positions: Positions, first: int, last: int
 def code_lenses(
     file: ExplainedFile, positions: Positions, seen: Callable[[Kernel], RecordedKernel | None], runs: RecordedRuns
 ) -> list[CodeLens]:
-    """Over each kernel: its launches and variants, and what the last run saw."""
+    """Return a lens above each kernel with its launches and variants, and what the last run recorded."""
     found = []
-    for one in (kernel for kernel in file.kernels if kernel.is_here):
-        told = "; ".join(filter(None, (tell_variants(one), _tell_last_run(seen(one.kernel), runs))))
-        found.append(CodeLens(range=positions.line_range(one.kernel.line), command=Command(title=told, command="")))
+    for kernel in filter(lambda kernel: kernel.is_here, file.kernels):
+        title = "; ".join(filter(None, (format_variants(kernel), _format_last_run(seen(kernel.kernel), runs))))
+        found.append(CodeLens(range=positions.line_range(kernel.kernel.line), command=Command(title=title, command="")))
     return found
 
 
-def tell_variants(kernel: KernelInFile) -> str:
-    """`2 launches, up to 12 variants`; `1 launch, a variant for each value of n`."""
+def format_variants(kernel: KernelInFile) -> str:
+    """Format launches and variants: `2 launches, up to 12 variants`; `1 launch, a variant for each value of n`."""
     explained = kernel.explained
-    told = plural(len(explained.launches), "launch", "launches")
+    counts = plural(len(explained.launches), "launch", "launches")
     if explained.unbounded:
-        return f"{told}, a variant for each value of {', '.join(explained.unbounded)}"
+        return f"{counts}, a variant for each value of {', '.join(explained.unbounded)}"
     if explained.undecided:
-        return f"{told}, {plural(len(explained.undecided), 'constexpr')} undecided"
+        return f"{counts}, {plural(len(explained.undecided), 'constexpr')} undecided"
     if explained.variants is not None and explained.launches:
-        return (
-            f"{told}, {'up to ' if explained.variants > 1 else ''}{plural(explained.variants, 'variant')} by constexprs"
-        )
-    return told
+        most = "up to " if explained.variants > 1 else ""
+        return f"{counts}, {most}{plural(explained.variants, 'variant')} by constexprs"
+    return counts
 
 
-def _tell_last_run(seen: RecordedKernel | None, runs: RecordedRuns) -> str:
-    return f"last run{' (dry)' if runs.dry else ''}: {tell_kernel(seen)}" if seen is not None else ""
+def _format_last_run(seen: RecordedKernel | None, runs: RecordedRuns) -> str:
+    return f"last run{' (dry)' if runs.dry else ''}: {format_kernel(seen)}" if seen is not None else ""
 
 
-def _tell_argument(one: ArgumentInFile, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
-    yield f"**`{one.parameter}`** of `{one.kernel.name}`, {_tell_role(one)}: **{_WORDS[one.kind]}**"
-    yield from _tell_trail(one.trail)
-    yield from _tell_hints(one.hints)
-    yield from _tell_values(one.parameter, seen, runs)
+def _describe_argument(argument: ArgumentInFile, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
+    role, changes = _format_role(argument), _WORDS[argument.kind]
+    yield f"**`{argument.parameter}`** of `{argument.kernel.name}`, {role}: **{changes}**"
+    yield from _describe_trail(argument.trail)
+    yield from _describe_hints(argument.hints)
+    yield from _describe_values(argument.parameter, seen, runs)
 
 
-def _tell_role(one: ArgumentInFile) -> str:
-    is_constexpr = any(param.name == one.parameter and param.is_constexpr for param in one.kernel.params)
+def _format_role(argument: ArgumentInFile) -> str:
+    is_constexpr = any(param.name == argument.parameter and param.is_constexpr for param in argument.kernel.params)
     if not is_constexpr:
         return "part of the autotune key"
-    return "a constexpr and part of the autotune key" if one.in_autotune_key else "a constexpr"
+    return "a constexpr and part of the autotune key" if argument.in_autotune_key else "a constexpr"
 
 
-def _tell_parameter(one: ExplainedParameter, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
-    key = ", autotune key" if one.in_autotune_key else ""
-    yield f"**`{one.name}`**, {one.role}{key}: **{_WORDS[one.kind]}**"
-    if one.given is not None:
-        yield f"launched with `{one.given}`; {_USES[one.use]}"
-    yield from _tell_trail(one.trail)
-    yield from _tell_hints(one.hints)
-    yield from _tell_values(one.name, seen, runs)
-    for finding in one.findings:
+def _describe_parameter(
+    parameter: ExplainedParameter, seen: RecordedKernel | None, runs: RecordedRuns
+) -> Iterator[str]:
+    key = ", autotune key" if parameter.in_autotune_key else ""
+    yield f"**`{parameter.name}`**, {parameter.role}{key}: **{_WORDS[parameter.kind]}**"
+    if parameter.given is not None:
+        yield f"launched with `{parameter.given}`; {_USES[parameter.use]}"
+    yield from _describe_trail(parameter.trail)
+    yield from _describe_hints(parameter.hints)
+    yield from _describe_values(parameter.name, seen, runs)
+    for finding in parameter.findings:
         yield f"{finding.code}: {finding.message}"
 
 
-def _tell_kernel(one: KernelInFile, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
-    yield f"**`{one.kernel.name}`**: {tell_variants(one)}"
-    for parameter in one.explained.parameters:
+def _describe_kernel(kernel: KernelInFile, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
+    yield f"**`{kernel.kernel.name}`**: {format_variants(kernel)}"
+    for parameter in kernel.explained.parameters:
         if parameter.role == "constexpr" and parameter.kind is not Variability.FIXED:
             yield f"- `{parameter.name}`: {_WORDS[parameter.kind]}"
     if seen is not None:
-        yield f"recorded in {runs.name}: {tell_kernel(seen)}"
+        yield f"recorded in {runs.name}: {format_kernel(seen)}"
 
 
-def _tell_trail(trail: tuple[Step, ...]) -> Iterator[str]:
+def _describe_trail(trail: tuple[Step, ...]) -> Iterator[str]:
     for step in trail:
         yield f"- {step.text} ({step.path}:{step.line})"
 
 
-def _tell_hints(hints: tuple[HintNote, ...]) -> Iterator[str]:
+def _describe_hints(hints: tuple[HintNote, ...]) -> Iterator[str]:
     if hints:
         first, *others = describe_hints(hints)
         yield first
         yield from (f"- {line}" for line in others)
 
 
-def _tell_values(parameter: str, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
-    told = tell_parameter(seen, parameter) if seen is not None else None
-    if told is not None:
-        yield f"recorded in {runs.name}: {told}"
+def _describe_values(parameter: str, seen: RecordedKernel | None, runs: RecordedRuns) -> Iterator[str]:
+    values = format_parameter(seen, parameter) if seen is not None else None
+    if values is not None:
+        yield f"recorded in {runs.name}: {values}"
 
 
 def _markdown(lines: Iterator[str]) -> MarkupContent:
-    """Lines as paragraphs, those that begin with a dash as a list."""
+    """Join lines to Markdown: lines that begin with a dash form a list, others are paragraphs."""
     text = ""
     for line in lines:
         text += ("\n" if line.startswith("- ") else "\n\n") + line

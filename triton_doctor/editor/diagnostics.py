@@ -36,9 +36,9 @@ _SEVERITIES = {
 def make_diagnostic(
     finding: Finding, positions_of: Callable[[str], Positions], uri_of: Callable[[str], str]
 ) -> Diagnostic:
-    """The diagnostic of `finding`. `positions_of` and `uri_of` take a path as findings spell it.
+    """Convert `finding` to a diagnostic. `positions_of` and `uri_of` take a path as findings spell it.
 
-    Of a notebook the text is JSON, where nobody finds a cell by its lines: the diagnostic is at its beginning.
+    A diagnostic of a notebook is at its beginning: its text is JSON, in which lines do not locate a cell.
     """
     in_cell = split_cell(finding.path)[1] is not None
     start = Range(Position(0, 0), Position(0, 0))

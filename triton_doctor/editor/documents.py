@@ -24,7 +24,7 @@ class OpenDocument(NamedTuple):
 
 
 def path_of(uri: str) -> str | None:
-    """The absolute, posix path of the file `uri`; None for what is no file, an unnamed buffer say."""
+    """Return the absolute, posix path of the file `uri`; None if it is not a file, such as an unnamed buffer."""
     if not uri.startswith("file:"):
         return None
     path = to_fs_path(uri)
@@ -32,14 +32,14 @@ def path_of(uri: str) -> str | None:
 
 
 def uri_of(path: str) -> str:
-    """The URI of the file at the absolute `path`."""
+    """Return the URI of the file at the absolute `path`."""
     uri: str | None = from_fs_path(path)
     assert uri is not None
     return uri
 
 
 def open_documents(documents: Mapping[str, TextDocument]) -> dict[str, OpenDocument]:
-    """Those of `documents`, by URI, that are files, by path."""
+    """Return those of `documents`, which are by URI, that are files, by path."""
     found = {}
     for uri, document in documents.items():
         path = path_of(uri)
@@ -49,7 +49,7 @@ def open_documents(documents: Mapping[str, TextDocument]) -> dict[str, OpenDocum
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a file with `text`, in the encoding that its first lines declare."""
+    """Encode `text` as a file, in the encoding that its first lines declare."""
     data = text.encode("utf-8", "replace")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
@@ -59,7 +59,7 @@ def encode(text: str) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file: `encode` turned around. Bytes that are no text are replaced."""
+    """Decode a file, in the encoding that its first lines declare. Undecodable bytes are replaced."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding, "replace")

@@ -91,18 +91,18 @@ def explain_file(workspace: Workspace, path: str, memory: ScanStore) -> Explaine
         for kernel in part.kernels():
             if home == path or kernel.key in launched:
                 explained = next(
-                    one
-                    for one in explain(part, escape(kernel.name))
-                    if (one.location.line, one.name) == (kernel.line, kernel.name)
+                    described
+                    for described in explain(part, escape(kernel.name))
+                    if (described.location.line, described.name) == (kernel.line, kernel.name)
                 )
                 at = tuple(launched[kernel.key])
                 kernels.append(KernelInFile(kernel=kernel, explained=explained, is_here=home == path, launched=at))
         arguments += _arguments(part, path)
-    return ExplainedFile(kernels=tuple(kernels), arguments=tuple(sorted(arguments, key=lambda one: one.span)))
+    return ExplainedFile(kernels=tuple(kernels), arguments=tuple(sorted(arguments, key=lambda argument: argument.span)))
 
 
 def _launched(part: Project, path: str) -> defaultdict[tuple[str, str, int], list[Span]]:
-    """Where the launches in the file at `path` name their kernels, by `Kernel.key`."""
+    """Return where the launches in the file at `path` name their kernels, by `Kernel.key`."""
     found: defaultdict[tuple[str, str, int], list[Span]] = defaultdict(list)
     for launch in part.launches:
         if launch.module.path == path:
@@ -114,7 +114,7 @@ def _launched(part: Project, path: str) -> defaultdict[tuple[str, str, int], lis
 
 
 def _arguments(part: Project, path: str) -> list[ArgumentInFile]:
-    """What the launches in the file at `path` give to the kernels of `part`, each argument once."""
+    """Return what the launches in the file at `path` pass to the kernels of `part`, without repetition."""
     launched = {kernel.key for launch in part.launches if launch.module.path == path for kernel in launch.kernels}
     every = Parameters(part)
     found: dict[tuple[Span, str], ArgumentInFile] = {}

@@ -33,7 +33,7 @@ _FILES = types.FileOperationRegistrationOptions([types.FileOperationFilter(types
 
 
 def make_server() -> DoctorServer:
-    """A server with all its features, not started yet."""
+    """Create a server with all its features; it is not started."""
     server = DoctorServer()
     _serve_folders(server)
     _serve_documents(server)
@@ -136,7 +136,7 @@ def _serve_documents(server: DoctorServer) -> None:
         ls.session.forget_files(path)  # a buffer that was never saved is gone
 
     def _edited(ls: DoctorServer, path: str) -> None:
-        """Check again; with the settings and the list of files read again where the file is about them."""
+        """Check again; read the settings and the list of files again if the edit may have changed them."""
         checked = ls.session.checked(path)
         is_known = checked is not None and any(file.name == path for file in checked.workspace.files)
         if is_known and not path.endswith("pyproject.toml"):
@@ -155,10 +155,10 @@ def _serve_diagnostics(server: DoctorServer) -> None:
         path = path_of(params.text_document.uri)
         checked = await ls.session.current(path) if path is not None else None
         items = ls.diagnostics(checked, path) if checked is not None and path is not None else []
-        told = str(hash(repr(items)))
-        if params.previous_result_id == told:
-            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=told)
-        return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=told)
+        result_id = str(hash(repr(items)))
+        if params.previous_result_id == result_id:
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id)
+        return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result_id)
 
     actions = types.CodeActionOptions([types.CodeActionKind.QuickFix, FIX_ALL])
 
@@ -187,7 +187,7 @@ def _serve_diagnostics(server: DoctorServer) -> None:
 
 
 def _covers(wanted: str, kind: str) -> bool:
-    """Whether a client that wants `wanted` takes actions of `kind`: `source` takes `source.fixAll.triton-doctor`."""
+    """Return whether a client that requests `wanted` accepts `kind`: `source` accepts `source.fixAll.triton-doctor`."""
     return kind == wanted or kind.startswith(f"{wanted}.") or wanted == ""
 
 
@@ -229,10 +229,10 @@ def _serve_annotations(server: DoctorServer) -> None:
 def _seen(runs: RecordedRuns, file: ExplainedFile, cwd: Path) -> Callable[[Kernel], RecordedKernel | None]:
     kernels = {
         kernel.key: kernel
-        for kernel in (*(one.kernel for one in file.kernels), *(argument.kernel for argument in file.arguments))
+        for kernel in (*(named.kernel for named in file.kernels), *(argument.kernel for argument in file.arguments))
     }
 
     def seen(kernel: Kernel) -> RecordedKernel | None:
-        return runs.of(kernel, [one for one in kernels.values() if one.name == kernel.name], cwd)
+        return runs.of(kernel, [other for other in kernels.values() if other.name == kernel.name], cwd)
 
     return seen

@@ -40,15 +40,15 @@ class Checked:
     is_whole: bool
 
     def absolute(self, path: str) -> str:
-        """The absolute path of the file that findings spell `path`; of a notebook's cell, that of the notebook."""
+        """Return the absolute path of the file that findings spell `path`; for a cell, that of its notebook."""
         return (self.workspace.base / split_cell(path)[0]).as_posix()
 
     def source_of(self, path: str) -> bytes:
-        """The text that was checked at `path`, as findings spell it; none where it has changed meanwhile."""
+        """Return the text that was checked at `path`, as findings spell it; empty if it has changed since."""
         return self.scan.source_of(path) or b""
 
     def shown(self, path: str) -> str:
-        """The absolute `path` as findings spell it."""
+        """Convert the absolute `path` to the spelling of findings."""
         return shown_path(path, self.workspace.base)
 
 
@@ -56,7 +56,7 @@ class CheckedFolder:
     """A folder, or a single file, that is checked again and again."""
 
     def __init__(self, root: Path) -> None:
-        """Nothing is read yet."""
+        """Remember the folder; nothing is read yet."""
         self.root = root
         self._workspace: Workspace | None = None
         self._times_forgotten = 0
@@ -72,17 +72,17 @@ class CheckedFolder:
 
     @property
     def memory(self) -> ScanMemory:
-        """What the last check left, for others to read."""
+        """Return a read-only view of the results of the last check."""
         return ReadOnlyMemory(self._memory)
 
     @property
     def is_cold(self) -> bool:
-        """Whether a check of the whole folder has nothing to build on."""
+        """Return whether a check of the whole folder has no earlier results to use."""
         self._found()
         return not self._memory.read().results
 
     def workspace(self, texts: Mapping[str, bytes]) -> Workspace:
-        """The files of the folder with `texts`, by absolute path, in the place of what lies there."""
+        """Return the files of the folder, with `texts`, by absolute path, instead of what is on disk."""
         found = self._found()
         if not texts:
             return found
@@ -140,7 +140,7 @@ class CheckedFolder:
 
 
 def _leave_out_known(found: Scan, workspace: Workspace) -> Scan:
-    """`found` without what the baseline of the settings knows."""
+    """Remove the findings that the baseline of the settings lists."""
     named = workspace.settings.baseline
     if named is None:
         return found

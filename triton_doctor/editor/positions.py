@@ -33,18 +33,18 @@ class Positions:
         self._codec = codec
 
     def range_of(self, span: Span) -> Range:
-        """The range of `span`; what lies behind the end of the text, where the text has changed, is its end."""
+        """Convert `span` to a range; places beyond the end of the text, which may have changed, become its end."""
         return Range(self.position_of(span.line, span.column), self.position_of(span.end_line, span.end_column))
 
     def position_of(self, line: int, column: int) -> Position:
-        """The position of the character at `line` and `column`, both from 1."""
+        """Convert `line` and `column`, both from 1, to a position."""
         if line > len(self._lines):
             return Position(len(self._lines), 0)
         before = self._lines[line - 1].rstrip("\r\n")[: column - 1]
         return Position(line - 1, self._codec.client_num_units(before))
 
     def line_range(self, line: int) -> Range:
-        """All of `line`, from 1, without its end and its indentation."""
+        """Return the range of `line`, from 1, without its indentation and its line end."""
         if line > len(self._lines):
             return Range(Position(len(self._lines), 0), Position(len(self._lines), 0))
         text = self._lines[line - 1].rstrip("\r\n")
@@ -52,32 +52,29 @@ class Positions:
         return Range(self.position_of(line, start + 1), self.position_of(line, len(text) + 1))
 
     def with_keyword(self, span: Span, name: str) -> Span:
-        """`span`, of a value, with the `name=` before it, if that is there."""
+        """Extend `span`, of an argument's value, by the `name=` before it, if it is there."""
         before = self._lines[span.line - 1][: span.column - 1] if span.line <= len(self._lines) else ""
         keyword = f"{name}="
         return span._replace(column=span.column - len(keyword)) if before.endswith(keyword) else span
 
     def place_of(self, position: Position) -> tuple[int, int]:
-        """The line and the column, both from 1, of the character at `position`."""
+        """Convert `position` to line and column, both from 1."""
         if position.line >= len(self._lines):
             return len(self._lines) + 1, 1
         line = self._lines[position.line].rstrip("\r\n")
-        units = 0
-        for number, letter in enumerate(line):
-            if units >= position.character:
-                return position.line + 1, number + 1
-            units += self._codec.client_num_units(letter)
-        return position.line + 1, len(line) + 1
+        units = min(position.character, self._codec.client_num_units(line))
+        place = self._codec.position_from_client_units([line], Position(0, units))
+        return position.line + 1, int(place.character) + 1
 
     def edits_of(self, replacements: Iterable[Replacement]) -> list[TextEdit]:
-        """The edits that make `replacements`, all of this text."""
+        """Convert `replacements`, which must be of this text, to edits."""
         return [
             TextEdit(Range(self.position_of(*replacement.start), self.position_of(*replacement.end)), replacement.text)
             for replacement in replacements
         ]
 
     def edits_to(self, after: str) -> list[TextEdit]:
-        """The edits of whole lines that make the text `after`."""
+        """Return edits of whole lines that turn this text into `after`."""
         new = _LINE.findall(after)
         matcher = difflib.SequenceMatcher(None, self._lines, new, autojunk=False)
         return [
@@ -87,7 +84,7 @@ class Positions:
         ]
 
     def _line_start(self, index: int) -> Position:
-        """Where the line number `index`, from 0, begins; behind the last letter where there are fewer lines."""
+        """Return where the line `index`, from 0, begins; the end of the text if there are fewer lines."""
         if index < len(self._lines) or not self._lines or self._lines[-1].endswith(("\r", "\n")):
             return Position(index, 0)
         last = len(self._lines)
@@ -95,10 +92,10 @@ class Positions:
 
 
 def holds(span: Span, line: int, column: int) -> bool:
-    """Whether the character at `line` and `column`, or the end before it, lies in `span`."""
+    """Return whether `line` and `column` are in `span` or at its end."""
     return (span.line, span.column) <= (line, column) <= (span.end_line, span.end_column)
 
 
 def overlap(span: Span, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    """Whether `span` and the stretch from `first` to `last`, each a line and a column, touch."""
+    """Return whether `span` overlaps or touches the range from `first` to `last`, which are (line, column)."""
     return (span.line, span.column) <= last and first <= (span.end_line, span.end_column)

@@ -29,7 +29,7 @@ MOST_BYTES = 64 << 20
 
 
 def find_recordings(settings: Settings, root: Path) -> tuple[Path, ...]:
-    """The recordings that `settings` name; else the newest in the folder `.triton_doctor` of `root`; else none."""
+    """Return the recordings that `settings` name, else the newest in `.triton_doctor` of `root`, else none."""
     if settings.recordings:
         return tuple(settings.root / named for named in settings.recordings if (settings.root / named).exists())
     try:
@@ -48,7 +48,7 @@ class RecordedRuns:
     dry: bool = False
 
     def of(self, kernel: Kernel, named_alike: Sequence[Kernel], cwd: Path) -> RecordedKernel | None:
-        """What was seen of `kernel`; `named_alike` are the project's kernels of that name that are known."""
+        """Return what was recorded of `kernel`; `named_alike` are the known kernels of the project with its name."""
         processes: list[Process] = []
         for name, those in self.seen.items():
             if name.name != kernel.name:
@@ -61,13 +61,13 @@ class RecordedRuns:
 
     @property
     def name(self) -> str:
-        """`train.jsonl`, `train.jsonl, dry`."""
+        """Return the file names: `train.jsonl`, or `train.jsonl, dry`."""
         names = ", ".join(file.name for file in self.files)
         return f"{names}, dry" if self.dry else names
 
 
 def read_runs(files: Iterable[Path]) -> RecordedRuns:
-    """What the recordings in `files` saw; those that cannot be read are left out."""
+    """Read what the recordings in `files` saw; unreadable and very large ones are left out."""
     small = tuple(file for file in files if _size(file) <= MOST_BYTES)
     try:
         reading = read_recordings(small)
@@ -83,7 +83,7 @@ def read_runs(files: Iterable[Path]) -> RecordedRuns:
 
 
 def _size(file: Path) -> int:
-    """In bytes, of a folder of all its recordings."""
+    """Return the size of a recording in bytes; that of a folder is the sum of its recordings."""
     try:
         if file.is_dir():
             return sum(path.stat().st_size for path in file.glob("*.jsonl"))
@@ -92,31 +92,34 @@ def _size(file: Path) -> int:
         return MOST_BYTES + 1
 
 
-def tell_parameter(seen: RecordedKernel, name: str) -> str | None:
-    """`40 values (17, 18, 19, ...): 40 compiled, 1.6 s`; None where the recordings say nothing of the parameter."""
+def format_parameter(seen: RecordedKernel, name: str) -> str | None:
+    """Format the recorded values of a parameter:
+
+    `40 values (17, 18, ...): 40 compiled, 1.6 s`; None if there are none.
+    """
     values = seen.constexpr_values(name) or seen.key_values(name)
     if not values:
         return None
     shown = ", ".join(map(repr, values[:_VALUES_SHOWN])) + (", ..." if len(values) > _VALUES_SHOWN else "")
-    told = f"{plural(len(values), 'value')} ({shown})"
+    text = f"{plural(len(values), 'value')} ({shown})"
 
     def concerns(change: KeyChange) -> bool:
         return change.name == name
 
-    price = tell_price(seen.price(concerns))
-    return f"{told}: {price} for another value" if price else told
+    price = format_price(seen.price(concerns))
+    return f"{text}: {price} for another value" if price else text
 
 
-def tell_kernel(seen: RecordedKernel) -> str:
-    """`40 compiled, 2 rounds of tuning, 1.6 s in 12,000 launches`."""
-    events = [*(one for process in seen.processes for one in process.compiles)]
+def format_kernel(seen: RecordedKernel) -> str:
+    """Format the recorded compiles of a kernel: `40 compiled, 2 rounds of tuning, 1.6 s in 12,000 launches`."""
+    events = [*(event for process in seen.processes for event in process.compiles)]
     rounds = [*(tuning for process in seen.processes for tuning in process.tunings)]
-    price = tell_price(seen.price_of([*events, *rounds])) or "nothing compiled"
+    price = format_price(seen.price_of([*events, *rounds])) or "nothing compiled"
     return f"{price} in {plural(seen.launches, 'launch', 'launches')}" if seen.launches else price
 
 
-def tell_price(price: Price) -> str:
-    """`40 compiled, 2 from disk, 1.6 s`; nothing where it cost nothing."""
+def format_price(price: Price) -> str:
+    """Format counts and time: `40 compiled, 2 from disk, 1.6 s`; empty if there was nothing."""
     parts = [
         f"{count:,} {word}"
         for count, word in (

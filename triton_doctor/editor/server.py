@@ -38,30 +38,30 @@ class DoctorServer(LanguageServer):
     """
 
     def __init__(self) -> None:
-        """Nothing is checked before the editor names its folders."""
+        """Create the session; nothing is checked before the editor names its folders."""
         super().__init__("triton-doctor", __version__, types.TextDocumentSyncKind.Full, max_workers=2)
         self.session = EditorSession(
             lambda: {path: document.text for path, document in self.documents.items()}, self.publish, self.fail
         )
         self.is_asked_to_end = False
         self._published: dict[str, list[types.Diagnostic]] = {}
-        self._told: dict[str, tuple[Finding, ...]] = {}
+        self._sent_findings: dict[str, tuple[Finding, ...]] = {}
         self._complained: set[str] = set()
         self._explained: dict[str, tuple[Checked, ExplainedFile]] = {}
         self._runs: dict[tuple[tuple[Path, int], ...], RecordedRuns] = {}
 
     @property
     def documents(self) -> dict[str, OpenDocument]:
-        """What the editor holds, by path."""
+        """Return the open documents by path."""
         return open_documents(self.workspace.text_documents)
 
     def texts(self) -> dict[str, bytes]:
-        """The texts that the editor holds, by path."""
+        """Return the texts of the open documents by path."""
         return {path: document.text for path, document in self.documents.items()}
 
     @property
     def pulls(self) -> bool:
-        """Whether the client asks for the diagnostics of open documents, and is not to be sent them too."""
+        """Return whether the client requests diagnostics of open documents, so that they must not be pushed too."""
         capabilities = self.client_capabilities.text_document
         return capabilities is not None and capabilities.diagnostic is not None
 
@@ -73,11 +73,11 @@ class DoctorServer(LanguageServer):
         for path in sorted(found | old):
             document, findings = documents.get(path), checked.findings.get(path, ())
             if document is not None:
-                self._told.pop(path, None)
+                self._sent_findings.pop(path, None)
                 self._send(path, document, [] if pulls else self.diagnostics(checked, path))
-            elif self._told.get(path) != findings:
+            elif self._sent_findings.get(path) != findings:
                 # To place hundreds of findings in their files after each edit takes as long as to find them.
-                self._told[path] = findings
+                self._sent_findings[path] = findings
                 self._send(path, None, self.diagnostics(checked, path))
         self._complained.clear()
         if checked.is_whole:
@@ -88,12 +88,12 @@ class DoctorServer(LanguageServer):
         """Take back the diagnostics of a folder that is checked no more."""
         for path in [path for path in self._published if Path(path).is_relative_to(root)]:
             if self.session.owner(path) is None:
-                self._told.pop(path, None)
+                self._sent_findings.pop(path, None)
                 self._send(path, self.documents.get(path), [])
 
     def take_back(self, path: str) -> None:
         """Take back the diagnostics that were pushed of the file at `path`: from now on the client pulls them."""
-        self._told.pop(path, None)
+        self._sent_findings.pop(path, None)
         self._send(path, self.documents.get(path), [])
 
     def _send(self, path: str, document: OpenDocument | None, diagnostics: list[types.Diagnostic]) -> None:
@@ -111,7 +111,7 @@ class DoctorServer(LanguageServer):
         )
 
     def _refresh(self, *, pulls: bool) -> None:
-        """Ask the client to ask again for what depends on other files."""
+        """Request that the client asks again for annotations that depend on other files."""
         workspace = self.client_capabilities.workspace
         if workspace is None:
             return
@@ -123,26 +123,26 @@ class DoctorServer(LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def fail(self, error: Exception) -> None:
-        """Say once what went wrong. What was found before stays."""
+        """Show `error` to the user, once. Earlier diagnostics are kept."""
         if isinstance(error, DoctorError):
-            told = f"{error.message}; {error.hint}" if error.hint else error.message
+            message = f"{error.message}; {error.hint}" if error.hint else error.message
         else:
-            told = f"triton-doctor failed, and its diagnostics may be out of date: {type(error).__name__}: {error}"
-        if told not in self._complained:
-            self._complained.add(told)
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, told))
+            message = f"triton-doctor failed, and its diagnostics may be out of date: {type(error).__name__}: {error}"
+        if message not in self._complained:
+            self._complained.add(message)
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
     def diagnostics(self, checked: Checked, path: str) -> list[types.Diagnostic]:
-        """Those of the file at the absolute `path`."""
+        """Return the diagnostics of the file at the absolute `path`."""
         return [diagnostic for _, diagnostic in self.found(checked, path)]
 
     def found(self, checked: Checked, path: str) -> list[tuple[Finding, types.Diagnostic]]:
-        """The findings in the file at the absolute `path`, with their diagnostics."""
+        """Return the findings in the file at the absolute `path`, with their diagnostics."""
         positions, uri = self.positions(checked), self.uris(checked)
         return [(finding, make_diagnostic(finding, positions, uri)) for finding in checked.findings.get(path, ())]
 
     def positions(self, checked: Checked) -> Callable[[str], Positions]:
-        """A function from a path, as findings spell it, to the positions of the text that was checked."""
+        """Return a cached function from a path, as findings spell it, to the positions of the text that was checked."""
         kept: dict[str, Positions] = {}
         codec = self.codec
 
@@ -155,7 +155,7 @@ class DoctorServer(LanguageServer):
         return positions_of
 
     def uris(self, checked: Checked) -> Callable[[str], str]:
-        """A function from a path, as findings spell it, to its URI as the client spells it."""
+        """Return a function from a path, as findings spell it, to its URI as the client spells it."""
         documents = self.documents
 
         def uri(path: str) -> str:
@@ -165,7 +165,7 @@ class DoctorServer(LanguageServer):
         return uri
 
     def edits(self, checked: Checked) -> Edits:
-        """What makes edits of the texts that were checked."""
+        """Return a builder of edits for the texts that were checked."""
         workspace, documents = self.client_capabilities.workspace, self.documents
 
         def version(path: str) -> int | None:
@@ -183,19 +183,19 @@ class DoctorServer(LanguageServer):
 
     @property
     def codec(self) -> PositionCodec:
-        """How the client counts columns."""
+        """Return the codec for the units in which the client counts columns."""
         codec: PositionCodec = self.workspace.position_codec
         return codec
 
     def text_of(self, file: Path) -> str | None:
-        """The text of `file` as the editor has it; None where there is no such file."""
+        """Return the text of `file` as the editor has it; None if the file does not exist."""
         document = self.documents.get(file.as_posix())
         if document is not None:
             return decode(document.text)
         return decode(_read(file.as_posix())) if file.is_file() else None
 
     async def explained(self, checked: Checked, path: str) -> ExplainedFile:
-        """What is known of the file at the absolute `path`."""
+        """Return what is known of the file at the absolute `path`."""
         known = self._explained.get(path)
         if known is not None and known[0] is checked:
             return known[1]
@@ -213,7 +213,7 @@ class DoctorServer(LanguageServer):
         return found
 
     async def runs(self, checked: Checked, path: str) -> RecordedRuns:
-        """What the recordings for the file at the absolute `path` saw."""
+        """Return what the recordings for the file at the absolute `path` saw."""
         folder = self.session.owner(path)
         root = folder.root if folder is not None and folder.root.is_dir() else checked.workspace.base
         files = find_recordings(checked.workspace.settings, root)

@@ -36,13 +36,13 @@ _IDLE_SECONDS = 3.0
 
 @dataclass(slots=True, eq=False)
 class _Progress:
-    """The checks of one folder: how many were asked for, how many of these the last check covered, and its result.
+    """The checks of one folder: how many were requested, how many of these the last check covered, and its result.
 
     `glance` is the result of a first check of the files in `glanced` alone, while nothing else is known.
     """
 
     folder: CheckedFolder
-    asked: int = 0
+    requested: int = 0
     covered: int = 0
     checked: Checked | None = None
     glance: Checked | None = None
@@ -59,7 +59,7 @@ class EditorSession:
         publish: Callable[[CheckedFolder, Checked], None],
         fail: Callable[[Exception], None],
     ) -> None:
-        """`texts` gives those that the editor holds, by absolute path, as they are when it is called."""
+        """Create a session without folders. `texts` returns the current texts of the editor by absolute path."""
         self._texts, self._publish, self._fail = texts, publish, fail
         self._folders: dict[Path, _Progress] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="triton-doctor")
@@ -68,22 +68,22 @@ class EditorSession:
 
     @property
     def folders(self) -> tuple[CheckedFolder, ...]:
-        """The open folders, and the files outside of them that are open."""
+        """Return the open folders, and the open files outside of them."""
         return tuple(folder.folder for folder in self._folders.values())
 
     def open(self, root: Path) -> None:
         """Check the folder or file at `root` from now on."""
         if root not in self._folders:
             self._folders[root] = _Progress(CheckedFolder(root))
-            self._ask(self._folders[root])
+            self._request_check(self._folders[root])
 
     def close(self, root: Path) -> Checked | None:
-        """Check it no more; what its last check found."""
+        """Stop checking `root`; return what its last check found."""
         closed = self._folders.pop(root, None)
         return closed.checked if closed is not None else None
 
     def owner(self, path: str) -> CheckedFolder | None:
-        """The innermost open folder that holds the file at the absolute `path`."""
+        """Return the innermost open folder that contains the file at the absolute `path`; None if there is none."""
         progress = self._owner(path)
         return progress.folder if progress is not None else None
 
@@ -91,26 +91,26 @@ class EditorSession:
         """Check again what the text at `path` may change: the folder of it, and those that read it."""
         for folder in self._folders.values():
             if folder.checked is None or folder is self._owner(path) or _reads(folder.checked, path):
-                self._ask(folder)
+                self._request_check(folder)
 
     def forget_files(self, path: str | None = None) -> None:
         """Look for the files of the folders again, and check them: some came or went, or settings changed."""
         for folder in self._folders.values():
             if path is None or folder is self._owner(path) or folder.checked is None or _reads(folder.checked, path):
                 folder.folder.forget_files()
-                self._ask(folder)
+                self._request_check(folder)
 
     def checked(self, path: str) -> Checked | None:
-        """What the last check of the folder of `path` found."""
+        """Return what the last check of the folder of `path` found."""
         progress = self._owner(path)
         return progress.checked if progress is not None else None
 
     async def current(self, path: str) -> Checked | None:
-        """What a check finds in `path` that covers all edits until now; None where no open folder holds it."""
+        """Return the result of a check that covers all edits so far; None if no open folder contains `path`."""
         progress = self._owner(path)
         if progress is None:
             return None
-        wanted, text = progress.asked, self._texts().get(path)
+        wanted, text = progress.requested, self._texts().get(path)
 
         def is_glanced_at() -> bool:
             return progress.glance is not None and path in progress.glanced and progress.glance.texts.get(path) == text
@@ -120,7 +120,7 @@ class EditorSession:
         return progress.glance if progress.covered < wanted else progress.checked
 
     async def work_out(self, work: Callable[[], Result]) -> Result:
-        """The result of `work` on the thread of the checks."""
+        """Run `work` on the thread of the checks, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def end(self) -> None:
@@ -132,12 +132,12 @@ class EditorSession:
         self._thread.shutdown(wait=True, cancel_futures=False)
 
     def _owner(self, path: str) -> _Progress | None:
-        """Of the folders that hold `path`, the innermost."""
+        """Return the innermost folder that contains `path`."""
         at = Path(path)
         return next((self._folders[parent] for parent in (at, *at.parents) if parent in self._folders), None)
 
-    def _ask(self, progress: _Progress) -> None:
-        progress.asked += 1
+    def _request_check(self, progress: _Progress) -> None:
+        progress.requested += 1
         if self._idle is not None:
             self._idle.cancel()
         if self._running is None or self._running.done():
@@ -148,14 +148,14 @@ class EditorSession:
         if any(folder.checked is None for folder in self._folders.values()):
             await asyncio.sleep(_OPENING_SECONDS)
         while True:
-            waiting = [folder for folder in self._folders.values() if folder.covered < folder.asked]
+            waiting = [folder for folder in self._folders.values() if folder.covered < folder.requested]
             if not waiting:
                 break
             await self._check(waiting[0])
         self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._tidy)
 
     async def _check(self, progress: _Progress) -> None:
-        covered, folder, texts = progress.asked, progress.folder, dict(self._texts())
+        covered, folder, texts = progress.requested, progress.folder, dict(self._texts())
         try:
             opened = {path for path in texts if self._owner(path) is progress}
             is_cold = await self.work_out(partial(getattr, folder, "is_cold"))
@@ -197,12 +197,12 @@ def _collecting_no_garbage(folder: CheckedFolder, texts: Mapping[str, bytes], on
 
 
 def _reads(checked: Checked, path: str) -> bool:
-    """Whether the check read the file at `path`, or would have, had it been there."""
+    """Return whether the check read the file at `path`, or would have read it if it existed."""
     return any(Path(path).is_relative_to(root) for root in (checked.workspace.base, *checked.workspace.projects))
 
 
 def is_checked_alone(path: str, text: bytes) -> bool:
-    """Whether a file outside of all folders is worth reading the project around it: it has to do with Triton."""
+    """Return whether a file outside of all folders concerns Triton, so that its project is worth reading."""
     kind = kind_of(Path(path).name)
     if kind is not FileKind.PYTHON:
         return False

@@ -69,7 +69,7 @@ def interpreter_rules() -> tuple[str, ...]:
 
 
 def misspelt_variables(account: Account) -> tuple[tuple[str, str], ...]:
-    """Variables that were set and that no Triton reads, each with the one that was surely meant."""
+    """Return the variables that were set and that no Triton reads, each with the one that was meant."""
     names = {name for process in account.processes for name, _ in process.header.variables}
     near = ((name, meant(name)) for name in sorted(names - variables().keys()) if looks_like_triton(name))
     return tuple((name, known[0]) for name, known in near if known is not None and known[1])

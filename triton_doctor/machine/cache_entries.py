@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.kernel_names import report_name, says_nothing
+from triton_doctor.kernel_names import is_generic, report_name
 from triton_doctor.machine.cache_source import find_qualname
 from triton_doctor.regular_files import NotRegularError, read_head
 
@@ -139,7 +139,7 @@ def name_kernel(folder: str, kernel: str, files: Collection[str]) -> str:
 
     The place of the source is read from the intermediate code among `files`; without it the own name is returned.
     """
-    if not says_nothing(kernel):
+    if not is_generic(kernel):
         return kernel
     code = next((name for form in CODE_FORMS if (name := f"{kernel}{form}") in files), None)
     if code is None:

@@ -1,4 +1,4 @@
-"""The hints on a value to words: how much they weigh on each side, and what each says."""
+"""The hints on a value to words: how much they weigh on each side, and what each reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
     """Yield a line with the sum of the weights, and one for each hint; `hints` are sorted.
 
-    Without hints, one line says that the value was followed to its origin.
+    Without hints, one line reason that the value was followed to its origin.
     """
     if not hints:
         yield "the value was followed to where it comes from; no hint decided"
@@ -28,7 +28,7 @@ def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
     for (toward, name), seen in groupby(hints, key=lambda hint: (hint.toward, hint.name)):
         every = list(seen)
         places = ", ".join(f"{hint.location.path}:{hint.location.line}" for hint in every if hint.location is not None)
-        yield f"{toward} {every[0].weight}, {name}: {every[0].says}" + (f" ({places})" if places else "")
+        yield f"{toward} {every[0].weight}, {name}: {every[0].reason}" + (f" ({places})" if places else "")
 
 
 def summarize_hints(hints: Iterable[HintNote]) -> str:
@@ -44,7 +44,7 @@ def describe_question(parameter: str, hints: Iterable[HintNote]) -> str:
 
     `` `n` may change with the data: it is the length of a list``.
     """
-    reasons = dict.fromkeys(hint.says for hint in hints if hint.toward == Toward.DATA.value)
+    reasons = dict.fromkeys(hint.reason for hint in hints if hint.toward == Toward.DATA.value)
     if not reasons:
-        return f"nothing in sight says whether {parameter} changes with the data"
+        return f"nothing in sight reason whether {parameter} changes with the data"
     return f"{parameter} may change with the data: {'; '.join(reasons)}"

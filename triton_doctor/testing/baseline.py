@@ -32,7 +32,7 @@ class Baseline:
     made_with: tuple[tuple[str, str], ...] = ()
 
     def unknown(self, counts: Mapping[tuple[str, Variant], int]) -> list[tuple[str, Variant]]:
-        """Those of `counts`, one test's, that are not known, or not known to be compiled more than once."""
+        """Return the (kernel, variant) of one test's `counts` that are new, or newly compiled more than once."""
         return [
             known
             for known, count in counts.items()
@@ -40,12 +40,15 @@ class Baseline:
         ]
 
     def of(self, kernel: str) -> list[Variant]:
-        """The variants known of `kernel`, sorted."""
+        """Return the known variants of `kernel`, sorted."""
         return sorted(variant for name, variant in self.variants if name == kernel)
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """A variant a line, sorted. Raises DoctorError where `path` cannot be written."""
+    """Write one variant a line, sorted, so that the file has readable diffs.
+
+    Raises DoctorError if it cannot be written.
+    """
     tables = {"variants": _by_kernel(baseline.variants), "again": _by_kernel(baseline.again)}
     lines = [f'  "schema": {SCHEMA}', f'  "made_with": {json.dumps(dict(baseline.made_with))}']
     lines += [f'  "{name}": {{{_table(table)}}}' for name, table in tables.items()]
@@ -57,7 +60,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises DoctorError for what is not there, or no baseline."""
+    """Read the baseline at `path`. Raises DoctorError if it does not exist or is not a baseline."""
     try:
         data = json.loads(read_regular_file(path))
         if data["schema"] != SCHEMA:

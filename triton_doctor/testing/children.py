@@ -48,7 +48,7 @@ def watch_children(started: list[tuple[str, str]]) -> Callable[[], None]:
 
 
 def name_python(command: Any) -> str | None:
-    """The command of a Python process, cut to a line; None where `command` starts something else."""
+    """Return the command of a Python process on one short line; None if `command` is not a Python process."""
     words = command.split() if isinstance(command, str) else [os.fsdecode(word) for word in command]
     if not words or not is_python(words[0]):
         return None
@@ -57,7 +57,7 @@ def name_python(command: Any) -> str | None:
 
 
 def name_test() -> str:
-    """The test that runs now; empty where none does."""
+    """Return the id of the test that is running; empty if none is."""
     return os.environ.get(CURRENT_TEST, "").rpartition(" (")[0]
 
 

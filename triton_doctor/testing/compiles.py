@@ -20,46 +20,49 @@ class Compiles:
     def __init__(
         self, events: Callable[[], Sequence[Event]], before: Callable[[Sequence[Event]], Sequence[Event]]
     ) -> None:
-        """`events` are the test's own, now; `before` gives what happened before some."""
+        """Observe a test.
+
+        `events` returns the test's own so far; `before` returns the events that preceded given ones.
+        """
         self._events, self._before = events, before
 
     @property
     def recording(self) -> Recording:
-        """As it stands now."""
+        """Return what the test has compiled so far, as a recording."""
         events = list(self._events())
         before = [event for event in self._before(events) if isinstance(event, CompileEvent)]
         return Recording(events=events, before=before)
 
     def of(self, kernel: str) -> Recording:
-        """What concerns the kernels whose name matches the glob `kernel`, as it stands now."""
+        """Return what the test has compiled so far of the kernels whose names match the glob `kernel`."""
         return self.recording.of(kernel)
 
     @property
     def count(self) -> int:
-        """How many compiles, of either tier."""
+        """Count the compiles and the loads from disk."""
         return self.recording.count
 
     @property
     def compiles(self) -> tuple[CompileEvent, ...]:
-        """Each launch that found no kernel in memory: compiled or loaded from disk."""
+        """Return each launch that found no kernel in memory, whether it was compiled or loaded from disk."""
         return self.recording.compiles
 
     @property
     def compiled(self) -> tuple[CompileEvent, ...]:
-        """Those that were really compiled."""
+        """Return the kernels that were compiled, not loaded from disk."""
         return self.recording.compiled
 
     @property
     def loaded(self) -> tuple[CompileEvent, ...]:
-        """Those that were found on disk."""
+        """Return the kernels that were loaded from disk."""
         return self.recording.loaded
 
     @property
     def tunings(self) -> tuple[AutotuneEvent, ...]:
-        """Each round of tuning."""
+        """Return each round of tuning."""
         return self.recording.tunings
 
     @property
     def causes(self) -> tuple[Recompile, ...]:
-        """Why each compile and each round of tuning happened, against what this process did before."""
+        """Return the cause of each compile and round of tuning, given what this process compiled before."""
         return self.recording.causes

@@ -28,7 +28,7 @@ class DryTimeoutError(Exception):
 
 
 def read_seconds(text: str | None) -> float:
-    """The limit of each test in seconds. Raises DoctorError for what is none."""
+    """Parse the time limit of a test in seconds; None means the default. Raises DoctorError for anything else."""
     if text is None:
         return DEFAULT_SECONDS
     try:
@@ -61,9 +61,9 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 
 def explain_failure(raised: pytest.ExceptionInfo[BaseException]) -> str | None:
-    """Why a test failed that failed for want of values: it says nothing about the program. None for another failure.
+    """Return why a test's failure is only due to the missing data of a dry run; None for any other failure.
 
-    So failed what asked for data, what torch cannot do to fakes, and whatever came after a guess.
+    Such failures are requests for data, torch operations that fake tensors do not support, and anything after a guess.
     """
     from triton_doctor.runtime.dry import first_guess
     from triton_doctor.runtime.dry.questions import DryStopError
@@ -82,7 +82,7 @@ def explain_failure(raised: pytest.ExceptionInfo[BaseException]) -> str | None:
 
 
 def summarize_reasons(reasons: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """A line for each reason, most often first."""
+    """Yield a line for each reason, the most frequent first."""
     every = sorted(reasons, key=lambda pair: (-pair[1], pair[0]))
     if every:
         yield f"dry: {sum(count for _, count in every)} tests ended early, which says nothing about the program:"
@@ -93,10 +93,10 @@ def summarize_reasons(reasons: Iterable[tuple[str, int]]) -> Iterator[str]:
 
 
 def summarize_run(recording: Any) -> Iterator[str]:
-    """What a session ran dry, in a line or two."""
+    """Yield a line or two on what a session ran dry, then its warnings."""
     launches = sum(recording.launches.values())
     variants, kernels = len(recording.compiled), len({event.kernel for event in recording.compiled})
-    told = f"dry: {launches:,} launches, {variants:,} variants of {kernels:,} kernels"
-    yield told + (f", {len(recording.tunings):,} rounds of tuning" if recording.tunings else "")
+    head = f"dry: {launches:,} launches, {variants:,} variants of {kernels:,} kernels"
+    yield head + (f", {len(recording.tunings):,} rounds of tuning" if recording.tunings else "")
     yield "dry: the program was told " + ", ".join(f"{name} {value}" for name, value in recording.pretended.items())
     yield from (f"dry: {message}" for message in dict.fromkeys(warning.message for warning in recording.warnings))

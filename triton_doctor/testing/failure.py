@@ -28,8 +28,11 @@ TYPE = re.compile(r"\*|[iu]\d|b?f[p]?\d|none|tensordesc|nvTmaDesc")
 SHOWN = 4
 
 
-def tell_excess(excess: Excess, events: Iterable[Event], root: Path, before: Sequence[Event] = ()) -> str:
-    """`events` are all of the test, `before` those before it; launch sites are told relative to `root`."""
+def describe_excess(excess: Excess, events: Iterable[Event], root: Path, before: Sequence[Event] = ()) -> str:
+    """Describe the compiles of one kernel beyond its limit: how many, their causes, launch sites, and a hint.
+
+    `events` are all of the test, `before` those before it. Launch sites are shown relative to `root`.
+    """
     limit, count = excess.limit, len(excess.events)
     tuning = sum(event.tuning for event in excess.events)
     tried = f" ({tuning} tried by tuning)" if tuning else ""
@@ -46,21 +49,21 @@ def _by_cause(causes: Sequence[Recompile], root: Path) -> Iterable[str]:
     groups: defaultdict[tuple[str, ...], list[Recompile]] = defaultdict(list)
     for cause in causes:
         groups[cause.code, *(change.name for change in cause.changes)].append(cause)
-    told = sorted((group for group in groups.values() if group[0].code != FIRST), key=len, reverse=True)
-    for group in told[:SHOWN]:
+    repeated = sorted((group for group in groups.values() if group[0].code != FIRST), key=len, reverse=True)
+    for group in repeated[:SHOWN]:
         last = group[-1]
         yield f"  {last.code} {times(len(group))}, last: {describe_recompile(last)}"
         yield f"    launched at {_sites((cause.event.launch_site for cause in group), root)}"
-    if len(told) > SHOWN:
-        yield f"  and {len(told) - SHOWN} other causes"
-    if told:
-        yield f"  hint: {_hint(told[0][-1])}"
-    if not told:
+    if len(repeated) > SHOWN:
+        yield f"  and {len(repeated) - SHOWN} other causes"
+    if repeated:
+        yield f"  hint: {_hint(repeated[0][-1])}"
+    if not repeated:
         yield f"  launched at {_sites((cause.event.launch_site for cause in causes), root)}"
 
 
 def _hint(recompile: Recompile) -> str:
-    """The way out; where the source of the kernel is there, it says what each parameter is used for."""
+    """Return the remedy; it considers how the kernel uses each parameter, if its source is available."""
     if recompile.code not in (CONSTEXPR, INTEGER):
         return way_out(recompile)
     from triton_doctor.evidence.sources import read_sources
@@ -69,8 +72,8 @@ def _hint(recompile: Recompile) -> str:
     return way_out(recompile, None if source is None else source.uses)
 
 
-def tell_unknown(unknown: Sequence[tuple[str, Variant]], baseline: Baseline, name: str) -> str:
-    """What the baseline in the file `name` does not know, by kernel, against the nearest that it knows."""
+def describe_unknown(unknown: Sequence[tuple[str, Variant]], baseline: Baseline, name: str) -> str:
+    """Describe, for each kernel, the variants that are not in the baseline file `name`, and the nearest known ones."""
     by_kernel: defaultdict[str, list[Variant]] = defaultdict(list)
     for kernel, variant in unknown:
         by_kernel[kernel].append(variant)
@@ -126,5 +129,5 @@ def _some(texts: Iterable[str]) -> str:
 
 
 def times(count: int) -> str:
-    """`once`, `2 times`."""
+    """Format a count: `once`, `2 times`."""
     return "once" if count == 1 else f"{count} times"

@@ -29,7 +29,7 @@ class Gathering:
         self._excused: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Each report, also from a worker."""
+        """Add the compiles that a report carries; the report may be from a worker."""
         sent: Sent | None = getattr(report, OUTPUT, None)
         if sent is not None:
             self._session.add(report.nodeid, sent)
@@ -39,7 +39,7 @@ class Gathering:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """What a worker did in no test comes with its end."""
+        """Add what a worker compiled outside of tests, which it sends when it ends."""
         self._workers.append(str(node.gateway.id))
         output = getattr(node, "workeroutput", {}).get(OUTPUT)
         if output is not None:
@@ -87,7 +87,7 @@ class Gathering:
                 part.unlink()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Silent, unless asked or in trouble."""
+        """Print a summary if it was requested, and any problems."""
         ours = self._session
         lines = list(ours.trouble)
         if ours.options.summary:

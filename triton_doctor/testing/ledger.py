@@ -25,11 +25,11 @@ class Phase:
     fixtures: list[tuple[int, int]] = field(default_factory=list)
 
     def of_test(self, events: Sequence[Event]) -> list[Event]:
-        """What the test did in it."""
+        """Return the events of the test itself in this phase."""
         return [events[index] for index in self._indices(events) if not self._is_aside(index)]
 
     def aside(self, events: Sequence[Event]) -> list[Event]:
-        """What its fixtures did in it."""
+        """Return the events of the test's fixtures in this phase."""
         return [events[index] for index in self._indices(events) if self._is_aside(index)]
 
     def _indices(self, events: Sequence[Event]) -> range:
@@ -50,7 +50,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def phase(self, *, own: bool) -> Iterator[Phase]:
-        """What happens inside belongs to a test, and to nobody else; `own` is whether it is its call."""
+        """Attribute the events inside the context to a test; `own` means that the phase is the test's call."""
         self._now = phase = Phase(len(self.events), own)
         try:
             yield phase
@@ -61,7 +61,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def fixture(self) -> Iterator[None]:
-        """What happens inside is a fixture's, also where a test asked for it while it ran."""
+        """Attribute the events inside the context to a fixture, even if the test requested it while it ran."""
         start = len(self.events)
         try:
             yield
@@ -70,9 +70,9 @@ class Ledger:
                 self._now.fixtures.append((start, len(self.events)))
 
     def of_test(self, name: str, phase: Phase) -> list[Event]:
-        """What the test `name` did in its call `phase`, and in attempts before.
+        """Return the events of the test `name` in its call `phase`, with the compiles of earlier attempts.
 
-        When it is run again, what it compiled first is in memory; that it needed it is still true.
+        In a repeated attempt, what the first one compiled is in memory already, although the test still needs it.
         """
         from triton_doctor.runtime.event import CompileEvent
 
@@ -87,6 +87,6 @@ class Ledger:
         return [*missing, *now]
 
     def outside(self) -> list[Event]:
-        """What no phase of a test claimed: imports, for the most part."""
+        """Return the events outside of every test's phases, which are mostly from imports."""
         claimed = {index for phase in self._claimed for index in range(phase.start, phase.stop or 0)}
         return [event for index, event in enumerate(self.events) if index not in claimed]

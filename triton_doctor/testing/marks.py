@@ -19,9 +19,9 @@ USAGE = 'write it as max_compiles(2), or max_compiles(2, kernel="_rope*", tier="
 def limits_of_marks(
     nodes: Iterable[Iterable[tuple[tuple[Any, ...], Mapping[str, Any]]]],
 ) -> tuple[tuple[Limit, ...], ...]:
-    """The limits of each node that has marks: the test, its class, its module; the closest to the test first.
+    """Convert marks to limits, for each node that has some: the test, its class, its module, in this order.
 
-    Marks are given by their arguments. Raises DoctorError where those mean nothing.
+    Each mark is given as its arguments. Raises DoctorError if they are invalid.
     """
     limits: list[tuple[Limit, ...]] = []
     for marks in nodes:
@@ -36,7 +36,7 @@ def limits_of_marks(
 
 
 def read_mark(at_most: object = None, *, kernel: object = "*", tier: object = None) -> Limit:
-    """The limit that a mark with these arguments sets. Raises DoctorError where they mean nothing."""
+    """Return the limit that a mark with these arguments sets. Raises DoctorError if they are invalid."""
     if type(at_most) is not int or at_most < 0:
         raise DoctorError(f"max_compiles is given {at_most!r}, not a whole number", hint=USAGE)
     if not isinstance(kernel, str):
@@ -49,7 +49,7 @@ def read_mark(at_most: object = None, *, kernel: object = "*", tier: object = No
 def excess_of_test(
     events: Iterable[Event], marked: Sequence[Sequence[Limit]], default: Sequence[Limit]
 ) -> list[Excess]:
-    """What exceeds a limit. All marks of the closest node that has one about a kernel hold for it, else `default`."""
+    """Return the exceeded limits. For each kernel only the closest node with a mark about it counts, else `default`."""
     rest = [event for event in events if isinstance(event, CompileEvent)]
     found: list[Excess] = []
     for limits in marked:

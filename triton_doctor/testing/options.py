@@ -43,7 +43,7 @@ class Options:
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Every default is None: so it is seen that a flag is not given, and the ini file is asked."""
+    """Declare flags and ini settings; a flag's default is None, which means that the ini setting counts."""
     group = parser.getgroup(GROUP, "compiles of Triton kernels")
     group.addoption("--triton-doctor", action="store_true", default=None, help="tell what each test compiled")
     for name, meaning in (
@@ -70,7 +70,10 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
-    """Raises DoctorError for what means nothing."""
+    """Read the options from flags, or from the ini file where a flag is missing.
+
+    Raises DoctorError for invalid ones.
+    """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     baseline, update = _path("baseline", flags, config), bool(flags.triton_doctor_update_baseline)
     if update and baseline is None:
@@ -96,7 +99,7 @@ def read_options(flags: argparse.Namespace, config: pytest.Config) -> Options:
 
 
 def report_of_worker(report: Path, worker: str) -> Path:
-    """The recording that a worker of pytest-xdist writes, until all are put together in `report`."""
+    """Return the file in which a pytest-xdist worker records, until all are merged into `report`."""
     return report.with_name(f"{report.stem}.{worker}{report.suffix}")
 
 
@@ -106,7 +109,7 @@ def _value(name: str, flags: argparse.Namespace, config: pytest.Config) -> str |
 
 
 def _path(name: str, flags: argparse.Namespace, config: pytest.Config) -> Path | None:
-    """A flag's is relative to where pytest was called, the ini file's to the root of the project."""
+    """Return an option as a path: a flag is relative to the invocation folder, an ini setting to the project root."""
     given = getattr(flags, f"triton_doctor_{name}")
     if given is not None:
         return Path(config.invocation_params.dir, given)

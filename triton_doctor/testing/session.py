@@ -43,7 +43,7 @@ class PytestSession:
     """What one process sees. Where workers run the tests, the rows that they send are added by the one who prints."""
 
     def __init__(self, options: Options, budgets: Iterable[tuple[str, int]], root: Path) -> None:
-        """Raises DoctorError where `options` name a target or a baseline that is none."""
+        """Check the options; nothing is recorded yet. Raises DoctorError for an invalid target or baseline."""
         self.options = options
         self.root = root
         self.ledger = Ledger()
@@ -72,7 +72,7 @@ class PytestSession:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a flag, a setting or a budget asks what tests compile; else a mark or the `compiles` fixture may."""
+        """Return whether a flag, a setting or a budget requires recording; else only a mark or the fixture may."""
         options = self.options
         asked = (options.max_compiles, options.report, options.target, options.baseline)
         return options.summary or options.dry or bool(self._budgets) or any(option is not None for option in asked)
@@ -127,14 +127,14 @@ class PytestSession:
             self.ledger.events = self.recording.events = list(self.recording.events)
 
     def judge(self, test: str, phase: Phase, marks: Sequence[Sequence[pytest.Mark]]) -> str | None:
-        """Why the test named `test` fails for what it did in `phase`; None where it does not.
+        """Return why the test fails for what it compiled in `phase`; None if it does not.
 
         `marks` are those of each node that has some, the closest to the test first.
         """
         if not (marks or self.ledger.events or self.trouble):
             return None
         from triton_doctor.runtime.compile_limits import Limit, limits_of
-        from triton_doctor.testing.failure import tell_excess, tell_unknown
+        from triton_doctor.testing.failure import describe_excess, describe_unknown
         from triton_doctor.testing.marks import excess_of_test, limits_of_marks
         from triton_doctor.testing.variants import variants_in
 
@@ -146,14 +146,16 @@ class PytestSession:
         if hidden is not None and (marked or default or self._baseline is not None):
             return f"what it compiled is not known: {hidden}"
         before = self.before(events)
-        told = [tell_excess(excess, events, self.root, before) for excess in excess_of_test(events, marked, default)]
+        failures = [
+            describe_excess(excess, events, self.root, before) for excess in excess_of_test(events, marked, default)
+        ]
         if self._baseline is not None:
             unknown = self._baseline.unknown(variants_in(events))
-            told += [tell_unknown(unknown, self._baseline, self._baseline_name)] if unknown else []
-        return "\n".join(told) or None
+            failures += [describe_unknown(unknown, self._baseline, self._baseline_name)] if unknown else []
+        return "\n".join(failures) or None
 
     def _hidden(self, events: Iterable[Event]) -> str | None:
-        """Why compiles may be missing from `events`; None where all were seen."""
+        """Return why compiles may be missing from `events`; None if all were recorded."""
         if self.trouble:
             return self.trouble[0]
         if not self._started:
@@ -163,22 +165,24 @@ class PytestSession:
 
         hooks.verify()
         every = [*events, *(event for event in self.ledger.events if getattr(event, "kind", "") == "unseen")]
-        return next((one.message for one in every if isinstance(one, WarningEvent) and one.kind in HIDING), None)
+        return next(
+            (event.message for event in every if isinstance(event, WarningEvent) and event.kind in HIDING), None
+        )
 
     def judge_setups(self) -> str | None:
-        """Which variants of fixtures and imports the baseline does not know; None where it knows all."""
+        """Describe the variants of fixtures and imports that are not in the baseline; None if all are."""
         if self._baseline is None:
             return None
-        from triton_doctor.testing.failure import tell_unknown
+        from triton_doctor.testing.failure import describe_unknown
         from triton_doctor.testing.tally import variants_of_rows
 
         unknown: dict[tuple[str, Variant], None] = {}
         for rows in self.setups.values():
             unknown |= dict.fromkeys(self._baseline.unknown(dict(variants_of_rows(rows))))
-        return tell_unknown(list(unknown), self._baseline, self._baseline_name) if unknown else None
+        return describe_unknown(list(unknown), self._baseline, self._baseline_name) if unknown else None
 
     def rows_of(self, phase: Phase) -> Sent | None:
-        """What travels with the report of `phase`; None where nothing happened."""
+        """Return what to send with the report of `phase`; None if nothing compiled."""
         events = self.ledger.events
         if len(events) == phase.start:
             return None
@@ -189,7 +193,7 @@ class PytestSession:
         return {"tests": tests, "setups": setups, "made_with": self._made_with_here()}
 
     def before(self, events: Sequence[Event]) -> list[Event]:
-        """What happened in this process before the last of `events`, and is none of them; first what was in memory."""
+        """Return the events of this process before the last of `events`, in-memory kernels first."""
         if not events or self.recording is None:
             return []
         own, last = set(map(id, events)), events[-1]
@@ -202,7 +206,7 @@ class PytestSession:
         return earlier
 
     def rows_outside(self) -> Sent:
-        """What this process did in no test."""
+        """Return what this process compiled outside of tests."""
         if not self.ledger.events:
             return {"tests": [], "setups": [], "made_with": {}}
         from triton_doctor.testing.tally import tally
@@ -210,7 +214,7 @@ class PytestSession:
         return {"tests": [], "setups": tally(self.ledger.outside()), "made_with": self._made_with_here()}
 
     def add(self, name: str, sent: Sent) -> None:
-        """Rows of the test `name`, or of IMPORTS, from this process or another."""
+        """Add the rows of the test `name`, or of IMPORTS, from this process or a worker."""
         for rows, of_all in ((sent["tests"], self.tests), (sent["setups"], self.setups)):
             if rows:
                 of_all.setdefault(name, []).extend(rows)

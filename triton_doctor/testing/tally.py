@@ -28,7 +28,7 @@ class Row(TypedDict):
 
 
 def tally(events: Iterable[Event], before: Sequence[Event] = ()) -> list[Row]:
-    """A row for each kernel in `events`, in the order in which they first compiled; `before` are those before them."""
+    """Return a row for each kernel in `events`, ordered by first compile; `before` are the events before them."""
     by_kernel: defaultdict[KernelName, list[CompileEvent]] = defaultdict(list)
     for event in events:
         if isinstance(event, CompileEvent):
@@ -50,25 +50,28 @@ def tally(events: Iterable[Event], before: Sequence[Event] = ()) -> list[Row]:
 
 
 def variants_of_rows(rows: Iterable[Row]) -> Iterator[tuple[tuple[str, Variant], int]]:
-    """Each (kernel, variant) in `rows`, and how often; JSON has made lists of the tuples."""
+    """Yield each (kernel, variant) in `rows` and its count; JSON has turned tuples into lists."""
     for row in rows:
         for path, variant, count in row["variants"]:
             yield (path, tuple((name, text) for name, text in variant)), count
 
 
 def summarize(tests: Mapping[str, list[Row]], setups: Mapping[str, list[Row]]) -> Iterator[str]:
-    """`tests` are what the tests did, `setups` what their fixtures did, and "imports" for what neither did."""
+    """Yield lines on what `tests` compiled and what their fixtures in `setups` compiled, each by the name of a test.
+
+    The name "imports" stands for what compiled outside of tests.
+    """
     for name in dict.fromkeys([*tests, *setups]):
         yield name
         for row in tests.get(name, []):
-            yield f"  {_tell(row)}"
+            yield f"  {_format_row(row)}"
         for row in setups.get(name, []):
-            yield f"  setup: {_tell(row)}"
+            yield f"  setup: {_format_row(row)}"
     yield f"in tests: {_sum(tests)}"
     yield f"in setup, counted against no test: {_sum(setups)}"
 
 
-def _tell(row: Row) -> str:
+def _format_row(row: Row) -> str:
     causes = ", ".join(f"{code} {count}" for code, count in sorted(row["causes"].items()))
     return f"`{row['kernel']}` {_tiers([row])}, {row['milliseconds']:.1f} ms ({causes})"
 

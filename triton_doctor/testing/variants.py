@@ -18,20 +18,20 @@ Variant = tuple[tuple[str, str], ...]
 
 
 def variant_of(key: CompileKey) -> Variant:
-    """Without what the machine, the version of triton and the environment decide."""
+    """Return the part of `key` that does not depend on the machine, the version of Triton or the environment."""
     constants, classes = dict(key.constants), dict(key.attributes)
     return (*_parameters(key.signature, constants, classes), *_options(key.spelled))
 
 
 def kernel_path(kernel: KernelName) -> str:
-    """`module.function`, which stays when lines move."""
+    """Return `module.function`, which does not change when lines move."""
     return f"{kernel.module}.{kernel.name}"
 
 
 def variants_in(events: Iterable[Event]) -> Counter[tuple[str, Variant]]:
-    """How often each variant of each kernel was compiled or loaded on one device.
+    """Count how often each variant was compiled or loaded, on the device where it was most often.
 
-    Without what compilers such as Inductor made: its kernels have new names in each run.
+    Kernels that compilers such as Inductor generated are left out, as they have new names in each run.
     """
     counts: Counter[tuple[str, Variant, int | None]] = Counter()
     for event in events:

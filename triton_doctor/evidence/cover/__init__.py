@@ -88,10 +88,10 @@ class Cover:
 
     @property
     def missing(self) -> tuple[KernelVariant, ...]:
-        """The variants that the recordings lack, kernel by kernel."""
+        """Return the variants that the recordings lack, kernel by kernel."""
         return tuple(variant for space in self.spaces for variant in space.missing)
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing and everything is proved."""
+        """Return whether nothing is missing and everything is proved."""
         return not (self.missing or self.gaps)

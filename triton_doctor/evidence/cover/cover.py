@@ -44,7 +44,7 @@ def base_of_view(expr: Expr) -> Expr | None:
     match expr:
         case Subscript(base, key):
             keys = key.items if isinstance(key, TupleExpr) else (key,)
-            return None if all(_is_aligned(one.lower) for one in keys if isinstance(one, Slice)) else base
+            return None if all(_is_aligned(part.lower) for part in keys if isinstance(part, Slice)) else base
         case Call(Attr(base, "narrow" | "chunk" | "split" | "tensor_split" | "unbind" | "select"), args):
             return (
                 base
@@ -87,7 +87,7 @@ class CoverSearch:
         gaps: list[Gap] = [*self._unproved()]
         unaligned = self._find_unaligned()
         for kernel in self._project.kernels():
-            launches = [one for one in launches_of(self._project).get(kernel.key, ()) if self._counts(one)]
+            launches = [launch for launch in launches_of(self._project).get(kernel.key, ()) if self._counts(launch)]
             names = self._owners.get(kernel.key, ())
             recorded = [variant for variant in self._variants if variant.kernel in names]
             if not recorded:
@@ -154,7 +154,7 @@ class CoverSearch:
     def _is_reached(self, function: Function) -> bool:
         """Return whether the program can come to `function`; where its script is not known, to any."""
         place = (function.path, function.qualname)
-        return not self._reached or any(place in one.functions for one in self._reached)
+        return not self._reached or any(place in reached.functions for reached in self._reached)
 
     def _counts(self, launch: LinkedLaunch) -> bool:
         """Return whether the program can come to `launch`."""
@@ -168,7 +168,7 @@ class CoverSearch:
             reason = f"the kernel of a launch is not found: {explain_unresolved(launch, self._project.names)}"
             yield self._gap(NOT_PROVED, launch, reason=reason)
         if not all(map(self._counts, self._project.launches)):
-            for path, line, how in (place for one in self._reached for place in one.computed):
+            for path, line, how in (place for reached in self._reached for place in reached.computed):
                 reason = f"{how} may lead to launches that are not listed"
                 yield Gap(kind=NOT_PROVED, path=self._show(path), line=line, reason=reason)
         yield from dict.fromkeys(self._views())
@@ -183,14 +183,16 @@ class CoverSearch:
     def _views(self) -> Iterator[Gap]:
         """Yield the tensors that begin at any element of another, which kernels may be passed: aligned, or not."""
         interpreter = thorough_interpreter_of(self._project)
-        for path, name in sorted({place for one in self._reached for place in one.functions}):
+        for path, name in sorted({place for reached in self._reached for place in reached.functions}):
             module = self._project.modules[path]
             function = module.functions[name]
             frame = interpreter.frame(module, function)
             written = [
-                (one.value, one.order, one.arms, one.line) for found in function.bindings.values() for one in found
+                (binding.value, binding.order, binding.arms, binding.line)
+                for found in function.bindings.values()
+                for binding in found
             ]
-            written += [(one.value, one.order, one.arms, one.line) for one in function.returns]
+            written += [(returned.value, returned.order, returned.arms, returned.line) for returned in function.returns]
             written += [(call.call, call.order, call.arms, call.line) for call in function.calls]
             for expr, order, arms, line in written:
                 for part in every_part(expr):
@@ -232,14 +234,14 @@ class CoverSearch:
 
     def _explain_loss(self, kernel: Kernel, events: Sequence[AutotuneEvent]) -> str:
         """Return why the next process tunes `kernel` again; empty if it does not, or has nothing to tune."""
-        told = {event.kept for event in events}
-        if HOOKED in told:
+        kept = {event.kept for event in events}
+        if HOOKED in kept:
             return "a `pre_hook` of a config keeps the timings from being kept"
         variables = [dict(header.variables) for recording in self._recordings for header in recording.headers]
         is_set = all(
             variable.get(TUNING_VARIABLE, "").lower() in ("1", "true", "on", "yes", "y") for variable in variables
         )
         is_kept = is_set or kernel.autotune is None or kernel.autotune.keeps
-        if NOT_KEPT in told or ("" in told and not is_kept):
+        if NOT_KEPT in kept or ("" in kept and not is_kept):
             return f"pass `cache_results=True`, or set {TUNING_VARIABLE}=1 where the program starts"
         return ""

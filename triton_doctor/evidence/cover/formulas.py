@@ -166,7 +166,9 @@ class _Reader:
         } - formulas.keys()
         optional = {parameter.name for parameter in kernel.params if parameter.default is not None}
         tables = [
-            interpreter.value(one.value, interpreter.at(launch)) for one in launch.launch.arguments if one.name == "**"
+            interpreter.value(argument.value, interpreter.at(launch))
+            for argument in launch.launch.arguments
+            if argument.name == "**"
         ]
         are_known = all(isinstance(table, DictValue) and not table.open for table in tables)
         return LaunchSpace(
@@ -291,7 +293,7 @@ class _Reader:
             return False
         callers = self._callers(self._function)
         given = [(caller.function, bound.get(param.name)) for caller, bound in callers]
-        return param.default == Const(None) or any(_may_give_none(function, one) for function, one in given)
+        return param.default == Const(None) or any(_may_give_none(function, value) for function, value in given)
 
     def _finite(
         self, expr: Expr, module: Module, function: Function, point: _Point, depth: int

@@ -103,9 +103,9 @@ class _KeySearch:
         for name, (reason, code) in self._open.items():
             self._add_gap(name, reason, code)
         fixed = self._fixed()
-        bases = [one for one in self._recorded if self._fits(one, fixed)]
+        bases = [base for base in self._recorded if self._fits(base, fixed)]
         for combination in product(*parts):
-            outcomes: dict[str, Outcome] = {name: one for part in combination for name, one in part.items()}
+            outcomes: dict[str, Outcome] = {name: outcome for part in combination for name, outcome in part.items()}
             for base in bases or self._recorded:
                 self._add(base, outcomes if bases else fixed | outcomes)
             self._add_tuning_key(fixed | outcomes)
@@ -198,11 +198,11 @@ class _KeySearch:
                 # Of any integer there are three classes.
                 rest = self._of_component(formulas)
                 classes = dict.fromkeys(self._class_of(failed, value) for value in (1, 16, 17))
-                return [one | {failed: ("class", class_)} for one in rest for class_ in classes]
+                return [outcomes | {failed: ("class", class_)} for outcomes in rest for class_ in classes]
             forms = list_forms(self._space.formulas[failed])
             if forms is not None and failed in self._constexprs:
                 rest = self._of_component(formulas)
-                return [one | {failed: ("value", form)} for one in rest for form in forms]
+                return [outcomes | {failed: ("value", form)} for outcomes in rest for form in forms]
             text = self._space.texts.get(failed, failed)
             self._open[failed] = (f"`{text}` is computed from what is not followed", "")
         return [{}]
@@ -283,7 +283,7 @@ class _KeySearch:
     def _add(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> None:
         variant = apply(base, outcomes, self._recorded)
         if variant is None:
-            types = [dict(one.key.signature) for one in self._recorded]
+            types = [dict(variant.key.signature) for variant in self._recorded]
             given = next(name for name, (kind, _) in outcomes.items() if kind == "given" and not has_type(name, types))
             self._add_gap(given, "it was never passed in the recording, so that its type is not known")
             return
@@ -294,18 +294,18 @@ class _KeySearch:
 
     def _explain(self, variant: KernelVariant) -> str:
         """Return how `variant` differs from the nearest recorded one, why it may, and where it is launched."""
-        nearest = min(self._recorded, key=lambda one: len(list(differences(one, variant))))
+        nearest = min(self._recorded, key=lambda known: len(list(differences(known, variant))))
         changed = list(differences(nearest, variant))
-        told = ", ".join(f"`{name}` {value}" for name, value in changed)
+        text = ", ".join(f"`{name}` {value}" for name, value in changed)
         why = dict.fromkeys(why for name, _ in changed for why in self._causes(name))
-        return f"{told}: {', '.join(why)}, {self._space.path}:{self._space.line}"
+        return f"{text}: {', '.join(why)}, {self._space.path}:{self._space.line}"
 
     def _causes(self, name: str) -> Iterator[str]:
         """Yield why `name` has several values."""
         if name in self._unaligned:
             yield f"`{name}` begins at any element of a tensor"
         formula = self._space.formulas.get(name)
-        choices = [self._space.choices[one] for one in sorted(choices_in(formula))] if formula is not None else []
+        choices = [self._space.choices[number] for number in sorted(choices_in(formula))] if formula is not None else []
         for choice in choices:
             if choice.kind is ChoiceKind.INTEGER:
                 yield f"`{choice.text}` is per call"
@@ -336,11 +336,11 @@ class _KeySearch:
     def _add_rows(self, parts: Sequence[Sequence[Mapping[str, Outcome]]]) -> None:
         values: dict[str, dict[str, None]] = {}
         for part in parts:
-            for one in part:
-                for name, outcome in one.items():
-                    values.setdefault(name, {})[tell_outcome(outcome)] = None
+            for outcomes in part:
+                for name, outcome in outcomes.items():
+                    values.setdefault(name, {})[format_outcome(outcome)] = None
         for name, role in self._roles.items():
-            recorded = dict.fromkeys(tell_recorded(one.key, name, role) for one in self._recorded)
+            recorded = dict.fromkeys(format_recorded(outcomes.key, name, role) for outcomes in self._recorded)
             self._keys.rows.append(
                 ParameterSpace(
                     parameter=name,
@@ -371,7 +371,7 @@ def apply(
         if kind == "none":
             key = with_class(key, name, "none", "")
         elif kind == "given" and types.get(name) == "none":
-            dtypes = (dict(one.key.signature).get(name, "none") for one in recorded)
+            dtypes = (dict(variant.key.signature).get(name, "none") for variant in recorded)
             dtype = next((each for each in dtypes if each != "none"), None)
             if dtype is None:
                 return None
@@ -403,18 +403,18 @@ def has_type(name: str, signatures: Sequence[Mapping[str, str]]) -> bool:
     return any(types.get(name, "none") != "none" for types in signatures)
 
 
-def differences(one: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
-    """Yield what of `other` is not as in `one`, as text."""
-    for (name, kind), (_, was) in zip(other.key.signature, one.key.signature, strict=False):
+def differences(known: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
+    """Yield what of `other` is not as in `known`, as text."""
+    for (name, kind), (_, was) in zip(other.key.signature, known.key.signature, strict=False):
         role = CONSTEXPR if kind == "constexpr" else INTEGER if kind in INTEGERS else POINTER
-        if kind != was or tell_recorded(one.key, name, role) != tell_recorded(other.key, name, role):
-            yield name, tell_recorded(other.key, name, role)
-    options = dict(one.key.options)
+        if kind != was or format_recorded(known.key, name, role) != format_recorded(other.key, name, role):
+            yield name, format_recorded(other.key, name, role)
+    options = dict(known.key.options)
     yield from ((name, repr(value)) for name, value in other.key.options if options.get(name) != value)
 
 
-def tell_recorded(key: CompileKey, name: str, role: str) -> str:
-    """Return what `name` is in `key`, in the words of `tell_outcome`."""
+def format_recorded(key: CompileKey, name: str, role: str) -> str:
+    """Return what `name` is in `key`, in the words of `format_outcome`."""
     kind = dict(key.signature).get(name)
     classes = dict(key.attributes).get(name, "")
     if role == OPTION:
@@ -430,7 +430,7 @@ def tell_recorded(key: CompileKey, name: str, role: str) -> str:
     return kind or ""
 
 
-def tell_outcome(outcome: Outcome) -> str:
+def format_outcome(outcome: Outcome) -> str:
     """Return the outcome of a parameter as text."""
     match outcome:
         case ("class", str(value)):

@@ -88,14 +88,14 @@ def _evaluate(formula: Expr, chosen: Mapping[str, object]) -> Any:
             return value
         case Name(name):
             return chosen[name]
-        case Compare("is" | "is not" as op, (one, Const(None))):
-            return (_evaluate(one, chosen) is None) is (op == "is")
-        case Compare("not", (one,)):
-            return not _known(one, chosen)
+        case Compare("is" | "is not" as op, (operand, Const(None))):
+            return (_evaluate(operand, chosen) is None) is (op == "is")
+        case Compare("not", (operand,)):
+            return not _known(operand, chosen)
         case BinaryOp(op, (left, right)) | Compare(op, (left, right)) if op in _BINARY:
             return _BINARY[op](_known(left, chosen), _known(right, chosen))
-        case BinaryOp("-", (one,)):
-            return -_known(one, chosen)
+        case BinaryOp("-", (operand,)):
+            return -_known(operand, chosen)
         case Conditional(None, options, joint):
             known: Any = None
             for option in options:
@@ -134,7 +134,7 @@ def list_forms(formula: Expr) -> tuple[object, ...] | None:
             return (True, False)
         case Conditional(_, options) | Subscript(TupleExpr(options)):
             forms = [list_forms(option) for option in options]
-            return None if None in forms else tuple(dict.fromkeys(one for form in forms for one in form or ()))
+            return None if None in forms else tuple(dict.fromkeys(value for form in forms for value in form or ()))
         case _:
             return None
 
@@ -157,8 +157,8 @@ def combine(
     found: dict[tuple[object, ...], dict[str, object]] = {}
     for values in product(*samples):
         chosen = dict(zip(names, values, strict=True))
-        one = {name: outcome(name, evaluate(formula, chosen)) for name, formula in formulas.items()}
-        found.setdefault(tuple(map(repr, one.values())), one)
+        outcomes = {name: outcome(name, evaluate(formula, chosen)) for name, formula in formulas.items()}
+        found.setdefault(tuple(map(repr, outcomes.values())), outcomes)
     return list(found.values())
 
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.cache_entries import JSON_BYTES, is_file_name
-from triton_doctor.kernel_names import function_name, says_nothing
+from triton_doctor.kernel_names import function_name, is_generic
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX, read_entries
 from triton_doctor.machine.packs.functions import find_functions
 from triton_doctor.machine.packs.manifest import (
@@ -165,4 +165,4 @@ def match_kernel(entry: PackedEntry, patterns: tuple[str, ...]) -> bool:
     if entry.kernel is None or any(fnmatchcase(entry.kernel, pattern) for pattern in patterns):
         return True
     # `Pack.kernel` names every `kernel` here: a pack does not keep what encloses a function.
-    return says_nothing(entry.kernel) and entry.kernel in map(function_name, patterns)
+    return is_generic(entry.kernel) and entry.kernel in map(function_name, patterns)

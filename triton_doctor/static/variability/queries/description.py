@@ -114,7 +114,7 @@ def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
             toward=hint.toward.value,
             name=hint.name,
             weight=hint.weight,
-            says=hint.says,
+            reason=hint.says,
             location=Location(path, line) if path is not None and line is not None else None,
         )
         for hint, path, line in number.hints
