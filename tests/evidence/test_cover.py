@@ -9,9 +9,10 @@ import pytest
 from tests.evidence.recorded import process
 from triton_doctor.cli.cover import find_cover
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName
+from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName, LaunchSite
 from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 from triton_doctor.runtime.recording import Recording
+from triton_doctor.runtime.sweep_event import SweepEvent
 
 KERNELS = """\
 import torch
@@ -73,7 +74,7 @@ def compiled(folder: Path, *, none: bool = False, n: str = "%16", block: int = 6
 def cover(
     folder: Path,
     functions: str,
-    *events: CompileEvent | AutotuneEvent,
+    *events: CompileEvent | AutotuneEvent | SweepEvent,
     serve: str = "import ops\n\nops.answer(*read())\n",
     **files: str,
 ) -> Cover:
@@ -285,6 +286,25 @@ def test_launch_behind_code_that_was_not_read_keeps_the_cover_from_being_proved(
     found = cover(tmp_path, OTHER + FULL + indirect, serve=serve)
 
     assert reason in [gap.reason for gap in found.gaps]
+
+
+@pytest.mark.parametrize("is_swept", [False, True])
+def test_launch_that_a_sweep_made_is_proved_though_its_kernel_is_not_read(tmp_path: Path, is_swept: bool) -> None:
+    indirect = "def indirect(kernel):\n    kernel[(1,)](1)\n"
+    site = LaunchSite(path=str(tmp_path / "ops.py"), line=len(KERNELS.splitlines()) + 2, function="indirect")
+    event = replace(compiled(tmp_path), launch_site=site)
+    moved = SweepEvent(
+        **dict.fromkeys(("part", "name", "formula", "growth", "entry"), "x"),
+        **dict.fromkeys(("values", "points", "at_ns"), 2),
+        function="scale",
+        module="ops",
+        follows=(),
+        per_model=False,
+    )
+
+    found = cover(tmp_path, indirect, event, *[moved] * is_swept, serve="import ops\n\nops.indirect(ops.pick())\n")
+
+    assert len(found.gaps) == 2 * (not is_swept)
 
 
 def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
-    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
+    from triton_doctor.evidence.cover import Cover
     from triton_doctor.runtime.prewarm.prewarm_plan import PrewarmPlan
+    from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
 
 FOUND, STOPPED = 1, 2
@@ -73,28 +74,13 @@ def prewarm(
     import json
     import os
 
-    from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.cache_folder import locate_cache
-    from triton_doctor.report.prewarm import count_missed, cover_object, render_check, render_prewarmed
-    from triton_doctor.runtime.engine_logs import is_log
+    from triton_doctor.report.prewarm import cover_object
     from triton_doctor.runtime.prewarm.prewarm_plan import make_plan
-    from triton_doctor.runtime.prewarm.prewarming import check_plan, compile_plan, count_jobs
-    from triton_doctor.runtime.prewarm.worker import open_pool
 
-    paths = [*(recordings or ())]
-    if from_tests:
-        from triton_doctor.cli.dry import record_dry
-
-        paths += record_dry(())
-    if not paths:
-        raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
-    if log := next(filter(is_log, paths), None):
-        raise DoctorError(
-            f"{log} is no recording: a server's log names kernels, but not their modules, options and target",
-            hint=f"`triton-doctor report {log}` says what to warm up; `run -o` records what prewarm needs",
-        )
+    paths = find_recordings(recordings or (), from_tests=from_tests)
     recorded = read_named(paths)
     require_triton(target or ())
     foreseen = Foreseen(recorded.processes, src or (), Path.cwd())
@@ -108,32 +94,67 @@ def prewarm(
         write_plan(plan, recorded.processes, output, paths)
     print_differences(plan)
     folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
+    whole = check_cache(plan, folder, jobs, foreseen.cover) if check else fill_cache(plan, folder, jobs, executor)
+    raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
+
+
+def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> list[Path]:
+    """Return the recordings `named` and those of the project's tests. Raises DoctorError for none, and for a log."""
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.runtime.engine_logs import is_log
+
+    paths = [*named]
+    if from_tests:
+        from triton_doctor.cli.dry import record_dry
+
+        paths += record_dry(())
+    if not paths:
+        raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
+    if log := next(filter(is_log, paths), None):
+        raise DoctorError(
+            f"{log} is no recording: a server's log names kernels, but not their modules, options and target",
+            hint=f"`triton-doctor report {log}` says what to warm up; `run -o` records what prewarm needs",
+        )
+    return paths
+
+
+def check_cache(plan: "PrewarmPlan", folder: Path, jobs: int | None, cover: "Cover") -> bool:
+    """Print what of `plan` the cache lacks, and return whether it lacks nothing and `cover` is proved."""
+    from triton_doctor.report.prewarm import count_missed, render_check
+    from triton_doctor.runtime.prewarm.prewarming import check_plan, count_jobs
+    from triton_doctor.runtime.prewarm.worker import open_pool
+
+    number = count_jobs(jobs)
+    result = check_plan(plan, folder, lambda processes: open_pool(processes or number), in_flight=2 * number)
+    typer.echo(render_check(result, cover), nl=False)
+    return not (count_missed(result) or result.unused or cover.gaps)
+
+
+def fill_cache(plan: "PrewarmPlan", folder: Path, jobs: int | None, cluster: str | None) -> bool:
+    """Compile `plan` into the cache, here or on `cluster`, print the result, and return whether all succeeded."""
+    from triton_doctor.cli.progress import show_progress
+    from triton_doctor.report.prewarm import render_prewarmed
+    from triton_doctor.runtime.prewarm.prewarming import compile_plan, count_jobs
+    from triton_doctor.runtime.prewarm.worker import open_pool
+
+    make_cache_folder(folder)
     number = count_jobs(jobs)
 
-    def open_local(processes: int) -> "Executor":
-        return open_pool(processes or number)
+    def open_executor(processes: int) -> "Executor":
+        return open_pool(processes or number) if client is None else client.open(processes)
 
-    if check:
-        result = check_plan(plan, folder, open_local, in_flight=2 * number)
-        typer.echo(render_check(result, foreseen.cover), nl=False)
-        whole = not (count_missed(result) or result.unused or foreseen.cover.gaps)
-    else:
-        make_cache_folder(folder)
-        open_executor: Callable[[int], Executor] = open_local
-        if cluster is not None:
-            from triton_doctor.runtime.prewarm.cluster import connect
+    client = None
+    if cluster is not None:
+        from triton_doctor.runtime.prewarm.cluster import connect
 
-            workers = connect(cluster)
-            open_executor, number = workers.open, workers.threads
-        with show_progress(len(plan.variants), "compiling") as advance:
-            result = compile_plan(
-                plan, folder, open_executor, in_flight=2 * number, is_local=cluster is None, on_progress=advance
-            )
-        typer.echo(render_prewarmed(result), nl=False)
-        whole = result.is_whole
-    if not recorded.whole:
-        raise typer.Exit(STOPPED)
-    raise typer.Exit(0 if whole else FOUND)
+        client = connect(cluster)
+        number = client.threads
+    with show_progress(len(plan.variants), "compiling") as advance:
+        result = compile_plan(
+            plan, folder, open_executor, in_flight=2 * number, is_local=client is None, on_progress=advance
+        )
+    typer.echo(render_prewarmed(result), nl=False)
+    return result.is_whole
 
 
 class Foreseen:

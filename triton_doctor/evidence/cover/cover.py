@@ -10,6 +10,7 @@ from triton_doctor.evidence.cover.formulas import read_spaces
 from triton_doctor.evidence.cover.keys import find_missing
 from triton_doctor.evidence.kernel_matching import is_program, owners_of
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
+from triton_doctor.runtime.sweep_event import SweepEvent
 from triton_doctor.static.project.analysis.unresolved import explain_unresolved
 from triton_doctor.static.project.calls.entry_reach import find_reached
 from triton_doctor.static.project.launches.launches import launches_of
@@ -77,6 +78,9 @@ class CoverSearch:
     ) -> None:
         self._project, self._unresolved, self._base, self._show = project, unresolved, base, show
         self._recordings, self._variants = recordings, variants
+        # A sweep calls all that reaches a launch: what it launched there needs no reading.
+        sweeps = (swept for swept in recordings if any(isinstance(event, SweepEvent) for event in swept.events))
+        self._swept = [event for sweep in sweeps for event in sweep.compiles if event.launch_site is not None]
         self._owners = self._find_owners()
         self._entries = tuple(sorted(set(self._find_entries())))
         self._reached = tuple(find_reached(project, entry, FRAMEWORKS) for entry in self._entries)
@@ -93,7 +97,7 @@ class CoverSearch:
             if not recorded:
                 gaps += [self._gap(NOT_LAUNCHED, launch, kernel=kernel.name) for launch in launches[:1]]
                 continue
-            if not launches:
+            if not launches and not any(event.kernel in names for event in self._swept):
                 reason = "no launch of it is read: code that is not followed launches it"
                 gaps.append(self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason))
             read = [
@@ -163,8 +167,15 @@ class CoverSearch:
         graph = interpreter_of(self._project).call_graph
         return not graph.is_no_program(launch.module, launch.function, launch.launch.arms)
 
+    def _is_swept(self, launch: LinkedLaunch) -> bool:
+        """Return whether a sweep launched a kernel at `launch`."""
+        lines = range(launch.launch.span.line, launch.launch.span.end_line + 1)
+        whole = (self._base / launch.module.path).as_posix()
+        sites = (event.launch_site for event in self._swept)
+        return any(site is not None and site.line in lines and is_program(whole, site.path) for site in sites)
+
     def _unproved(self) -> Iterator[Gap]:
-        for launch in filter(self._counts, self._unresolved):
+        for launch in (launch for launch in self._unresolved if self._counts(launch) and not self._is_swept(launch)):
             reason = f"the kernel of a launch is not found: {explain_unresolved(launch, self._project.names)}"
             yield self._gap(NOT_PROVED, launch, reason=reason)
         if not all(map(self._counts, self._project.launches)):
