@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str, str]
 
-_WORD = re.compile(r"[^\W\d]\w*")
 # Methods of tensors, containers and modules: `x.view(...)` of an unknown object says nothing of a method of that name.
 _COMMON_METHODS = frozenset(dir(list) + dir(dict) + dir(set) + dir(str) + dir(int)) | frozenset(
     "apply backward cuda cpu double float forward half mean norm reshape run shape size step to view".split()
@@ -54,8 +53,6 @@ class LaunchGraph:
         self._methods: defaultdict[str, list[Place]] = defaultdict(list)
         self._names_of_members: defaultdict[Place, set[str]] = defaultdict(set)
         self._operators: dict[str, Place] = {}
-        self._renamed: defaultdict[str, set[str]] = defaultdict(set)
-        self._holding: defaultdict[str, set[Place]] = defaultdict(set)
         self._uses: dict[Place, frozenset[Place]] = {}
         for path, module in self.modules.items():
             self._add(path, module)
@@ -160,8 +157,6 @@ class LaunchGraph:
             self._inner[place].append(function)
             if function is outer:
                 self.functions[place] = function
-                for word in _WORD.findall(function.text.text):
-                    self._holding[word].add(place)
                 if function.class_name is not None:
                     self._methods[function.name].append(place)
                     self._names_of_members[path, function.class_name].add(function.name)
@@ -184,9 +179,6 @@ class LaunchGraph:
                 for found in located
                 if found is not None and found.kind is DefinitionKind.CLASS and found.path in self.modules
             )
-        for name, imported in module.imports.items():
-            if imported.member not in (None, name):
-                self._renamed[imported.member or ""].add(name)
         for name, names in operators(module).items():
             self._operators |= dict.fromkeys((operator.rpartition("::")[2] for operator in names), (path, name))
 
@@ -197,25 +189,19 @@ class LaunchGraph:
         if place[1] in self.modules[place[0]].functions:
             return
         self._values[place].append((function, value))
-        for part in every_part(value):
-            if isinstance(part, (Name, Attr)):
-                self._holding[part.id if isinstance(part, Name) else part.name].add(place)
 
     def _follow(self) -> frozenset[Place]:
         """Return the places from which names lead to a launch."""
+        used_by = defaultdict[Place, set[Place]](set)
+        for place in (*self.functions, *self.bases, *self._values):
+            for use in self.uses(place):
+                used_by[use].add(place)
         leading, pending = set(self.launches), list(self.launches)
         while pending:
             place = pending.pop()
-            new = [
-                candidate
-                for candidate in self._candidates(place)
-                if candidate not in leading and place in self.uses(candidate)
-            ]
             owner = self._owner(place)
-            if owner is not None and owner not in leading:
-                new.append(owner)
-            new += [item for item in self._derived.get(place, ()) if item not in leading]
-            leading.update(new)
+            new = {*used_by[place], *([] if owner is None else [owner])} - leading
+            leading |= new
             pending += new
         return frozenset(leading)
 
@@ -223,20 +209,6 @@ class LaunchGraph:
         path, qualname = place
         owner = qualname.rpartition(".")[0]
         return (path, owner) if owner in self.modules[path].classes else None
-
-    def _candidates(self, place: Place) -> Iterable[Place]:
-        """Return the places whose text has the name of `place`, or another name of it."""
-        qualname = place[1]
-        words = {qualname.rpartition(".")[2]}
-        words |= {name for name, at in self._operators.items() if at == place}
-        words |= set[str]().union(*(self._renamed.get(word, ()) for word in words))
-        found = set[Place]().union(*(self._holding.get(word, ()) for word in words))
-        owner = self._owner(place)
-        if owner is None or len(self._methods[qualname.rpartition(".")[2]]) <= 1:
-            return found
-        family = {*self.ancestry(owner), *self._derived.get(owner, ())}
-        near = self._holding.get(owner[1].rpartition(".")[2], set())
-        return {item for item in found if item in near or self._owner(item) in family}
 
     def _read_uses(self, place: Place) -> Iterator[Place]:
         path, qualname = place
