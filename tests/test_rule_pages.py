@@ -162,6 +162,14 @@ def test_example_and_fix_are_on_the_first_screen(page: RulePage) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
+def test_terminal_of_80_columns_cuts_nothing(page: RulePage) -> None:
+    shown = render_page(page, color=False, width=80)
+
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.code)
 def test_table_follows_with_a_condition_and_an_example_in_each_row(page: RulePage) -> None:
     head, rule, *rows = dict(page.sections)["Not reported, or a note"].splitlines()
 

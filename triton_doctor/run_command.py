@@ -23,7 +23,7 @@ from triton_doctor.runtime.launch.recording_folder import RecordingFolder
 from triton_doctor.runtime.launch.run_options import read_options
 from triton_doctor.runtime.launch.supervise import supervise
 from triton_doctor.runtime.launch.unseen import gather_unseen
-from triton_doctor.terminal import escape_line, use_color
+from triton_doctor.terminal import escape_line, use_color, width_of_report
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -330,7 +330,11 @@ class Watch:
         excess = self._excess(processes)
         whole = sort_kernels(account(processes), SortOrder.TIME)
         text = render_text(
-            whole, cwd=Path(working_folder()), color=use_color(on_terminal=sys.stderr.isatty()), excess=excess
+            whole,
+            cwd=Path(working_folder()),
+            color=use_color(on_terminal=sys.stderr.isatty()),
+            excess=excess,
+            width=width_of_report(sys.stderr),
         )
         encoding = sys.stderr.encoding or "utf-8"
         sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding))

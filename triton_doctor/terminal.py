@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import TextIO
 
     from rich.text import Text
 
@@ -69,9 +70,9 @@ def color_report(wish: str = "auto", *, to_file: bool = False) -> bool:
     return not to_file and use_color(on_terminal=sys.stdout.isatty())
 
 
-def width_of_report(*, to_file: bool = False) -> int | None:
-    """Return the columns of the terminal, or the value of COLUMNS; None if there is no limit."""
-    if sys.stdout.isatty() and not to_file:
+def width_of_report(stream: TextIO | None = None, *, to_file: bool = False) -> int | None:
+    """Return the columns of the terminal, or those of COLUMNS; None if there is no limit."""
+    if (stream or sys.stdout).isatty() and not to_file:
         import shutil
 
         return shutil.get_terminal_size().columns

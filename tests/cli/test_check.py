@@ -41,7 +41,7 @@ src/a.py:1:16: TRD901 unused-suppression (warning)
   |
   = help: remove it
 
-1 warning (1 fixable with `--fix`) in 1 file, 0 kernels, 0 launches
+1 warning (fixable: 1 with `--fix`) in 1 file, 0 kernels, 0 launches
 """)
 
 
@@ -170,7 +170,7 @@ def test_statistics_stand_in_for_the_findings(doctor: Doctor, write: Write) -> N
     assert doctor("check", "--statistics").out == snapshot("""\
 2  TRD900  unreadable-source
 1  TRD901  unused-suppression
-3 warnings (1 fixable with `--fix`) in 3 files, 0 kernels, 0 launches
+3 warnings (fixable: 1 with `--fix`) in 3 files, 0 kernels, 0 launches
 """)
 
 

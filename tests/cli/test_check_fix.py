@@ -41,7 +41,7 @@ def test_report_says_how_many_are_fixable(doctor: Doctor, write: Write) -> None:
     outcome = doctor("check", "--output-format", "concise")
 
     assert outcome.out.splitlines()[-1] == snapshot(
-        "2 warnings (1 fixable with `--fix`, 1 fixable with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch"
+        "2 warnings (fixable: 1 with `--fix`, 1 with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch"
     )
     assert outcome.status == 1
 
@@ -59,7 +59,7 @@ triton-doctor: fixed 1 problem (1 TRD201) in 1 file
 """)
     assert outcome.out == snapshot("""\
 a.py:12:34: warning: TRD211 `8` is passed to `num_warps` of `fill` by position: this sets only the parameter, and the kernel runs with Triton's default `num_warps`
-1 warning (1 fixable with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch
+1 warning (fixable: 1 with `--fix --unsafe-fixes`) in 1 file, 1 kernel, 1 launch
 """)  # noqa: E501
 
 

@@ -37,7 +37,7 @@ def test_folder_of_a_project_is_summed_up_in_a_screen_that_ends_with_zero(
     lines = outcome.out.splitlines()
     assert outcome.status == 0
     assert lines[0].startswith("Machine: ")
-    assert "Project: 1 kernel, 1 launch; 1 warning (1 fixable with `--fix`)" in outcome.out
+    assert "Project: 1 kernel, 1 launch; 1 warning (fixable: 1 with `--fix`)" in outcome.out
     assert "     1  TRD201 constexpr-varies-per-call" in lines
     assert "Recordings: none in this folder" in lines
     assert len(lines) <= 25

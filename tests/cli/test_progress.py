@@ -1,4 +1,4 @@
-"""The progress bar: on a terminal, once it has taken long; nowhere else."""
+"""Progress: a bar on a terminal, once it has taken long; elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 from triton_doctor.cli import progress
-progress.PATIENCE_SECONDS = {patience}
+progress.PATIENCE_SECONDS, progress.LINE_SECONDS = {patience}, {line}
 with progress.show_progress(2) as on_progress:
     on_progress(1)
     on_progress(2)
 """
 
 
-def said_to(stderr: int, patience: float) -> None:
-    program = PROGRAM.format(patience=patience)
+def said_to(stderr: int, patience: float, line: float = 1e6) -> None:
+    program = PROGRAM.format(patience=patience, line=line)
     subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, stderr=stderr, check=True, env={**os.environ, "TERM": "xterm"}
     )
@@ -39,8 +39,17 @@ def test_bar_is_drawn_on_a_terminal_when_it_takes_long(patience: float, drawn: b
     assert (b"reading" in os.read(reader, 65536)) is drawn
 
 
-def test_nothing_is_drawn_where_there_is_no_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        pytest.param(
+            0, "triton-doctor: reading: 1 of 2 after 0 s\ntriton-doctor: reading: 2 of 2 after 0 s\n", id="long"
+        ),
+        pytest.param(1e6, "", id="short"),
+    ],
+)
+def test_line_is_printed_where_there_is_no_terminal(tmp_path: Path, line: float, printed: str) -> None:
     with (tmp_path / "stderr").open("wb") as stream:
-        said_to(stream.fileno(), -1)
+        said_to(stream.fileno(), -1, line)
 
-    assert (tmp_path / "stderr").read_bytes() == b""
+    assert (tmp_path / "stderr").read_text() == printed

@@ -127,7 +127,7 @@ ops_0.py:10:5: TRD201 constexpr-varies-per-call (warning)
 
 31  TRD201 constexpr-varies-per-call
 `triton-doctor rule TRD201` explains a rule
-31 warnings in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+31 warnings in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -175,7 +175,7 @@ ops_0.py:10:5: TRD201 constexpr-varies-per-call (warning)
 31  TRD201 constexpr-varies-per-call
 `triton-doctor rule TRD201` explains a
 rule
-31 warnings in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+31 warnings in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -193,8 +193,8 @@ ops.py:3:5: TRD201 constexpr-varies-per-call (warning)
   |
   = help: drop the annotation of `n_rows`
 
-2 infos are not listed (2 TRD206): `--show info` lists them
-1 warning, 2 notes in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+2 notes are not listed (2 TRD206): `--show info` lists them
+1 warning, 2 notes in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
     assert "TRD206 block-from-runtime-size (info)" in printed(*infos, show=frozenset({Show.INFO}))
 
@@ -226,7 +226,7 @@ ops.py:16:5: TRD201 constexpr-varies-per-call (warning)
 6 causes are shown without code: `--show all` shows it, or name a file
 16  TRD201 constexpr-varies-per-call
 `triton-doctor rule TRD201` explains a rule
-16 warnings in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+16 warnings in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 

@@ -38,8 +38,8 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = also: 2 launches
  --> src/other.py:20, 30
 
-1 info is not listed (1 TRD901): `--show info` lists them
-1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 note is not listed (1 TRD901): `--show info` lists them
+1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -64,7 +64,7 @@ src/[new]/attention.py:7:15: TRD900 unreadable-source (error)
   = also: 2 launches
  --> src/other.py:20, 30
 
-1 error in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 error in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -99,7 +99,7 @@ a.py:2:5: TRD900 unreadable-source (warning)
 19 |     line19(
    |
 
-1 warning in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 warning in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -125,7 +125,7 @@ a.py:2:128: TRD900 unreadable-source (warning)
 3 |
   |
 
-1 warning in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 warning in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -145,7 +145,7 @@ def test_concise_is_a_line_a_finding() -> None:
     assert render(SCAN, Form.CONCISE, view()) == snapshot("""\
 /elsewhere/100%.py:1:1: info: TRD901 `ignore[TRD201]` silences nothing
 src/[new]/attention.py:7:15: error: TRD900 `BATCH` of `attention_kernel` compiles again for each value of `lengths.max().item()`
-1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+1 error, 1 note in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 
@@ -153,7 +153,7 @@ def test_clean_scan_says_what_was_looked_at() -> None:
     assert (
         render(CLEAN, Form.CONCISE, view())
         == render(CLEAN, Form.FULL, view())
-        == snapshot("no problems in 1,214 files, 1 kernel, 9 launches (1 not resolved)\n")
+        == snapshot("no problems in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)\n")
     )
 
 
@@ -163,7 +163,7 @@ def test_statistics_count_by_rule_the_most_frequent_first() -> None:
     assert render_statistics(twice) == snapshot("""\
 2  TRD900  unreadable-source
 1  TRD901  unused-suppression
-2 errors, 1 note in 1,214 files, 1 kernel, 9 launches (1 not resolved)
+2 errors, 1 note in 1,214 files, 1 kernel, 9 launches (1 of unknown kernels)
 """)
 
 

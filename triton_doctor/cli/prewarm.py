@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from triton_doctor.evidence.cover import Cover
-    from triton_doctor.runtime.prewarm.prewarm_plan import PrewarmPlan
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
+    from triton_doctor.runtime.prewarm.prewarm_plan import PrewarmPlan
     from triton_doctor.runtime.recording import Recording
 
 FOUND, STOPPED = 1, 2

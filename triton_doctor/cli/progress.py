@@ -1,4 +1,4 @@
-"""The progress bar: on stderr, on a terminal only, once it has taken long enough to wonder."""
+"""Progress on stderr, once it has taken long enough to wonder: a bar on a terminal, else a line each ten seconds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from triton_doctor.cli.asides import print_message
 from triton_doctor.terminal import environment_of_console
 
 if TYPE_CHECKING:
@@ -22,16 +23,24 @@ if TYPE_CHECKING:
             """Show both."""
 
 
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS, LINE_SECONDS = 1.0, 10.0
 
 
 @contextmanager
 def show_progress(total: int, work: str = "reading") -> Iterator[Advance]:
-    """Show a progress bar on a terminal; gives a function that takes how many of `total` are done."""
-    if not sys.stderr.isatty():
-        yield lambda done, now=None: None
-        return
+    """Show a progress bar on a terminal, else a line each 10 s; gives a function that takes how many of `total` are done."""
     began = time.monotonic()
+    if not sys.stderr.isatty():
+        printed = began
+
+        def print_progress(done: int, now: str | None = None) -> None:
+            nonlocal printed
+            if time.monotonic() - printed >= LINE_SECONDS:
+                printed = time.monotonic()
+                print_message(f"{now or work}: {done:,} of {total:,} after {printed - began:.0f} s")
+
+        yield print_progress
+        return
     bar: Progress | None = None
 
     def advance(done: int, now: str | None = None) -> None:

@@ -61,24 +61,23 @@ def summarize(scan: Scan) -> str:
         ]
     )
     if scan.summary.constexprs_undecided:
-        looked += f"; {plural(scan.summary.constexprs_undecided, 'constexpr')} undecided"
+        constexprs = plural(scan.summary.constexprs_undecided, "constexpr")
+        looked += f"; whether {constexprs} will change, nothing here shows (`--show undecided`)"
     return f"{count_findings(scan)} in {looked}"
 
 
 def count_findings(scan: Scan) -> str:
     """Return how many findings there are of each severity, and which can be fixed by which flags.
 
-    `4 errors, 13 warnings (12 fixable with `--fix`), 41 notes`; `no problems` without any.
+    `4 errors, 13 warnings (fixable: 12 with `--fix`), 41 notes`; `no problems` without any.
     """
-    groups = (
-        ([finding for finding in scan.findings if finding.severity >= scan.fail_on], ""),
-        ([finding for finding in scan.findings if finding.severity < scan.fail_on], " --fail-on info"),
-    )
+    failing = [finding for finding in scan.findings if finding.severity >= scan.fail_on]
+    others = [finding for finding in scan.findings if finding.severity < scan.fail_on]
     parts = [
-        count_severities(finding.severity for finding in group) + _count_fixable(group, flags)
-        for group, flags in groups
-        if group
+        count_severities(finding.severity for finding in failing) + _count_fixable(failing),
+        count_severities(finding.severity for finding in others),
     ]
+    parts = [part for part in parts if part]
     return ", ".join(parts) or "no problems"
 
 
@@ -89,17 +88,17 @@ def count_severities(severities: Iterable[Severity]) -> str:
     return ", ".join(plural(counts[severity], word) for severity, word in words if counts[severity])
 
 
-def _count_fixable(findings: Sequence[Finding], flags: str) -> str:
+def _count_fixable(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.fixable for finding in findings)
-    kinds = (("safe", f"--fix{flags}"), ("unsafe", f"--fix --unsafe-fixes{flags}"))
-    parts = [f"{counts[kind]:,} fixable with `{flag}`" for kind, flag in kinds if counts[kind]]
-    return f" ({', '.join(parts)})" if parts else ""
+    kinds = (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes"))
+    parts = [f"{counts[kind]:,} with `{flag}`" for kind, flag in kinds if counts[kind]]
+    return f" (fixable: {', '.join(parts)})" if parts else ""
 
 
 def describe_unresolved(scan: Scan) -> str:
-    """Format how many launches start an unknown kernel: ` (3 not resolved)`; empty if none do."""
+    """Format how many of the launches start a kernel that was not found: ` (3 of unknown kernels)`; none for 0."""
     count = scan.summary.launches - scan.summary.launches_resolved
-    return f" ({count:,} not resolved)" if count else ""
+    return f" ({count:,} of unknown kernels)" if count else ""
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:

@@ -96,7 +96,7 @@ def draw_sums(scan: Scan, listed: list[Finding], view: View, width: int) -> Iter
             yield Text.assemble(f"{number:>{len(f'{counts[0][0]:,}')},}  ", _linked(code, view), f" {rule_name(code)}")
         yield from hang("", f"`triton-doctor rule {counts[0][1]}` explains a rule", width)
     if infos and not any(finding.severity is Severity.INFO for finding in listed):
-        are = plural(len(infos), "info is", "infos are")
+        are = plural(len(infos), "note is", "notes are")
         yield from hang("", f"{are} not listed ({describe_counts(infos)}): `--show info` lists them", width)
     for line in (*summarize_evidence(scan), summarize(scan)):
         yield Text(line, "bold")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +14,21 @@ from triton_doctor.terminal import environment_of_console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.markdown import Markdown
+
     from triton_doctor.rulebook import RulePage
 
 SCHEMA = 1
 INDENT = "    "
 NARROWEST_SUMMARY = 30
+# An address is wider than a column: in a table a link is its text.
+LINK, ROW = re.compile(r"\[([^]]+)\]\([^)]+\)"), re.compile(r"^\|.*$", re.MULTILINE)
 
 
 def render_page(page: RulePage, *, color: bool, width: int) -> str:
     """Render a rule page as Markdown is shown in a terminal."""
     from rich.console import Console
-    from rich.markdown import Markdown
     from rich.text import Text
 
     console = Console(
@@ -36,10 +41,29 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     )
     facts = f"{page.severity.label}, found by {page.evidence} evidence, since {page.since}"
     console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(page.summary), Text(), sep="\n")
-    console.print(Markdown(installed_home().link_pages(page.markdown)))
+    console.print(fold_tables(ROW.sub(lambda row: LINK.sub(r"\1", row[0]), installed_home().link_pages(page.markdown))))
     assert isinstance(console.file, io.StringIO)
     # Markdown is drawn in lines as wide as the console, most of them blanks.
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
+
+
+def fold_tables(text: str) -> Markdown:
+    """Return Markdown whose tables fold a word that is wider than its column, where Rich would cut it."""
+    from rich.markdown import Markdown, TableElement
+
+    class FoldingTable(TableElement):
+        """A table whose columns fold."""
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for table in super().__rich_console__(console, options):
+                for column in getattr(table, "columns", ()):
+                    column.overflow = "fold"
+                yield table
+
+    markdown = Markdown("")
+    markdown.elements = markdown.elements | {"table_open": FoldingTable}
+    markdown.parsed = Markdown(text).parsed
+    return markdown
 
 
 def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:

@@ -47,7 +47,7 @@ kernels
       1x TRD703 integer-class-changed: `n_rows`, 2 values: 1, 14
       launched at liger_kernel/ops/layer_norm.py:290 in layer_norm_backward: 10 compiled, 0.66 s
 
-advice, most seconds saved first
+what to change first, by seconds saved
   0.46 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 3 of 10 variants would remain without it in the key: pass `rows_per_program` without tl.constexpr, unless the kernel needs the value while it compiles
           TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
   0.13 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 of 3 variants would remain without it in the key: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
@@ -67,16 +67,16 @@ def test_markdown_has_the_same() -> None:
 
 ## kernels
 
-| kernel | where | launches | in memory | compiled | from disk | ms compiling | ms loading | ms tuning |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| `constexpr_mask` | tests/runtime/programs/ragged_mask.py:24 | 40 | 0 | 40 | 0 | 1,341 |  |  |
+| kernel | where | launches | in memory | compiled | ms compiling |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| `constexpr_mask` | tests/runtime/programs/ragged_mask.py:24 | 40 | 0 | 40 | 1,341 |
 
 ## causes
 
 - `constexpr_mask`: 39x TRD702 constexpr-changed: `stride_mask_qo`, 40 values: 17, 18, 19, 20, 21, 22, ...
 - `constexpr_mask`: 39x TRD702 constexpr-changed: `max_kv_len_per_req`, 40 values: 17, 18, 19, 20, 21, 22, ...
 
-## advice, most seconds saved first
+## what to change first, by seconds saved
 
 - 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), 1 of 40 variants would remain without them in the key: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, unless the kernel needs the value while it compiles (TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
 """)

@@ -33,7 +33,7 @@ def test_launch_whose_kernel_is_not_found_is_counted_and_explained(
 
     outcome = doctor("check", "--show", "unresolved", ".")
 
-    assert "2 launches (1 not resolved)" in outcome.out
+    assert "2 launches (1 of unknown kernels)" in outcome.out
     (line,) = (line for line in outcome.err.splitlines() if "not resolved" in line)
     assert line.startswith("a.py:")
     assert reason in line

@@ -73,7 +73,7 @@ def sort_key(kernel: KernelAccount, order: SortOrder) -> tuple[object, ...]:
     """Return a key that sorts a kernel by `order`, those with most first."""
     match order:
         case SortOrder.TIME:
-            return (-kernel.waited_us, kernel.kernel)
+            return (-kernel.waited_us, -kernel.compiled, kernel.kernel)
         case SortOrder.COMPILED:
             return (-kernel.compiled, -kernel.waited_us, kernel.kernel)
         case SortOrder.LAUNCHES:

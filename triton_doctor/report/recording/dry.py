@@ -20,11 +20,8 @@ QUESTIONS_SHOWN, KERNELS_SHOWN = 20, 20
 FILES_READ = 5_000
 NOT_LISTED = "not listed: files and connections that compiled code or another program opened"
 NOT_KNOWN = (
-    "which config of a round of tuning wins: the first is taken",
-    "whether a kernel compiles: nothing was compiled, and one that fails to compile for a GPU counts as a variant here",
-    "whether a GPU has room for a kernel or a config (OutOfResources)",
-    "what kernels compute: data that they make is guessed",
-    "how long anything takes on a GPU: times and speeds that the program printed mean nothing",
+    "times and speeds, what kernels compute, which config of a round of tuning wins, and whether a variant compiles "
+    "and has room"
 )
 
 
@@ -85,16 +82,17 @@ def describe_stops(account: Account, cwd: Path) -> Iterator[str]:
 
 
 def describe_pretended(account: Account) -> Iterator[str]:
-    """Yield which GPU the program was made to see, and what a run without a GPU cannot know."""
+    """Yield the GPU that the program found, and what cannot be known without one."""
     if account.dry is not None:
-        yield ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
-        yield from (f"not known: {fact}" for fact in NOT_KNOWN)
+        yield "the program found " + ", ".join(f"{name} {value}" for name, value in account.dry.pretended)
+        yield f"not known without a GPU: {NOT_KNOWN}"
 
 
 def describe_files(account: Account) -> Iterator[str]:
-    """Yield which files a dry run wrote, which it left unchanged, and which connections it made."""
-    yield from (warning.message for warning in account.warnings if warning.kind == "files")
-    if account.dry is not None:
+    """Yield the files that a dry run left as they were, those that it wrote, and its connections."""
+    files = [warning.message for warning in account.warnings if warning.kind == "files"]
+    yield from files
+    if files and account.dry is not None:
         yield NOT_LISTED
 
 

@@ -51,7 +51,11 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks = ["# triton-doctor", *(f"**{escape_markdown(line)}**" for line in loud)]
     settled = describe_settled(account)
     blocks += [settled] if settled else []
-    blocks += ["## where the time went", _time(account)] if account.dry is None else []
+    advice = _list(
+        title_advice(account),
+        (f"{describe_saved(one)}: {describe_advice(one, cwd)} ({describe_rules(one)})" for one in advise(account)),
+    )
+    blocks += ["## where the time went", _time(account)] if account.dry is None else advice
     if account.kernels:
         blocks += ["## kernels", _kernels(account, cwd)]
     blocks += _list("torch.compile", (line.strip() for line in describe_torch_compile(account, cwd)))
@@ -63,14 +67,8 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += _list("stopped, for want of data", describe_stops(account, cwd))
     blocks += _list("launched by the project, and never reached", describe_never_reached(account, cwd))
     blocks += _list("files and connections", describe_files(account))
-    blocks += _list("pretended", describe_pretended(account))
-    blocks += _list(
-        title_advice(account),
-        (
-            f"{describe_saved(advice)}: {describe_advice(advice, cwd)} ({describe_rules(advice)})"
-            for advice in advise(account)
-        ),
-    )
+    blocks += _list("the GPU that is not there", describe_pretended(account))
+    blocks += advice if account.dry is None else []
     blocks += _list("not seen", describe_unseen(account))
     return "\n\n".join(blocks) + "\n"
 
@@ -93,7 +91,7 @@ def _kernels(account: Account, cwd: Path) -> str:
         "where",
         "launches",
         "in memory",
-        "compiled",
+        "compiled" if account.dry is None else "variants",
         "from disk",
         "ms compiling",
         "ms loading",
@@ -103,13 +101,15 @@ def _kernels(account: Account, cwd: Path) -> str:
         (
             f"`{kernel.kernel.name}`",
             place(kernel.kernel.path, kernel.kernel.line, cwd),
-            *(f"{count:,}" for count in (kernel.launches, kernel.in_memory, kernel.compiled, kernel.from_disk)),
+            *(f"{count:,}" for count in (kernel.launches, kernel.in_memory, kernel.compiled)),
+            f"{kernel.from_disk:,}" if kernel.from_disk else "",
             *(milliseconds(us) for us in (kernel.compile_us, kernel.load_us, kernel.autotune_us)),
         )
         for kernel in account.kernels
         if kernel not in inductors
     ]
-    return _table(head, rows)
+    kept = [index for index in range(len(head)) if any(row[index] for row in rows)]
+    return _table([head[index] for index in kept], [[row[index] for index in kept] for row in rows])
 
 
 def _causes(account: Account) -> Iterable[str]:

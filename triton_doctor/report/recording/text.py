@@ -76,9 +76,12 @@ def render_text(
     )
     lines += [f"{ALARM}{line}{PLAIN}" if color else line for line in loud]
     settled = describe_settled(account)
+    advice = (title_advice(account), _advice(account, cwd))
+    is_dry = account.dry is not None
     lines += _fit([settled], width) if settled else []
     for title, body in (
-        ("where the time went", _time(account) if account.dry is None else []),
+        *([advice] if is_dry else []),
+        ("where the time went", [] if is_dry else _time(account)),
         ("kernels", _kernels(account, cwd)),
         ("compiled, although packed", list(describe_unserved(unserved))),
         ("tuning", list(describe_rounds(account))),
@@ -87,10 +90,10 @@ def render_text(
         ("stopped, for want of data", list(describe_stops(account, cwd))),
         ("launched by the project, and never reached", list(describe_never_reached(account, cwd))),
         ("files and connections", list(describe_files(account))),
-        ("pretended", list(describe_pretended(account))),
+        ("the GPU that is not there", list(describe_pretended(account))),
         ("torch.compile", list(describe_torch_compile(account, cwd))),
         ("ranks", list(describe_ranks(account.ranks))),
-        (title_advice(account), _advice(account, cwd)),
+        *([] if is_dry else [advice]),
         ("not seen", list(describe_unseen(account))),
     ):
         if body:
@@ -145,7 +148,7 @@ def _kernels(account: Account, cwd: Path) -> list[str]:
     inductors = of_inductor(account)
     kernels = [kernel for kernel in account.kernels if kernel not in inductors]
     shown = kernels[:KERNELS_SHOWN]
-    rows = [("kernel", *COLUMNS)]
+    rows = [("kernel", *(COLUMNS if account.dry is None else ("variants" if c == "compiled" else c for c in COLUMNS)))]
     least = "" if counts_are_whole(account) else ">= "
     rows += [
         (

@@ -199,11 +199,9 @@ def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
 
 
 def describe_share(share: Share) -> str:
-    """Format what was waited for: `3 compiled, 1 from disk, 0.12 s`."""
-    parts = [
-        f"{count:,} {what}" for count, what in ((share.compiled, "compiled"), (share.from_disk, "from disk")) if count
-    ]
-    # A dry run takes no time.
+    """Return `3 compiled, 1 from disk, 0.12 s`, or `3 variants` of a dry run, which takes no time."""
+    parts = [f"{share.compiled:,} compiled" if share.waited_us else counted(share.compiled, "variant")]
+    parts = parts * bool(share.compiled) + [f"{share.from_disk:,} from disk"] * bool(share.from_disk)
     return ", ".join([*(parts or ["tuned"]), *([seconds(share.waited_us)] if share.waited_us else [])])
 
 
@@ -222,7 +220,7 @@ def describe_saved(advice: Advice) -> str:
 
 def title_advice(account: Account) -> str:
     """Return the heading above the advice."""
-    return f"advice, most {'seconds' if account.dry is None else 'variants'} saved first"
+    return f"what to change first, by {'seconds' if account.dry is None else 'variants'} saved"
 
 
 def describe_rules(advice: Advice) -> str:

@@ -78,6 +78,7 @@ PROCESSES_SHOWN, PROCESSES_LISTED, ADVICE_SHOWN, ADVICE_OPEN = 24, 16, 10, 4
 # Details are about 3 kB a kernel, a row 400 bytes.
 DETAILED, LISTED, SITES_SHOWN = 60, 400, 5
 COLUMNS = ("launches", "in memory", "compiled", "from disk", "compile ms", "load ms", "tune ms", "waited")
+COMPILED = COLUMNS.index("compiled")
 # What each part of the time is, for a reader who does not know Triton's stages.
 MEANINGS = {
     "compiling": "Triton's compiler: Python to machine code",
@@ -137,7 +138,8 @@ def render_html(
         has_timeline=bool(moments["lanes"]),
         not_drawn=_describe_left_out(moments["left_out"]),
         kernels=kernels,
-        columns=[COLUMNS[number] for number in shown] + ["waited"] * any(kernel["waited"] for kernel in kernels),
+        columns=["variants" if account.dry and number == COMPILED else COLUMNS[number] for number in shown]
+        + ["waited"] * any(kernel["waited"] for kernel in kernels),
         kernels_left_out=len(account.kernels) - len(kernels),
         lists=_lists(account, cwd),
         facts=[(name, values) for name, values in _facts(account) if values],
@@ -349,7 +351,7 @@ def _lists(account: Account, cwd: Path) -> list[tuple[str, list[str]]]:
             ("guessed, for want of data", describe_guesses(account, cwd)),
             ("stopped, for want of data", describe_stops(account, cwd)),
             ("files and connections", describe_files(account)),
-            ("pretended", describe_pretended(account)),
+            ("the GPU that is not there", describe_pretended(account)),
         )
     ]
 
