@@ -94,7 +94,7 @@ def prewarm(
         write_plan(plan, recorded.processes, output, paths)
     print_differences(plan)
     folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
-    whole = check_cache(plan, folder, jobs, foreseen.cover) if check else fill_cache(plan, folder, jobs, executor)
+    whole = check_cache(plan, folder, jobs, foreseen.cover) if check else fill_cache(plan, folder, jobs, cluster)
     raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
 
 

@@ -28,7 +28,7 @@ PATIENCE_SECONDS, LINE_SECONDS = 1.0, 10.0
 
 @contextmanager
 def show_progress(total: int, work: str = "reading") -> Iterator[Advance]:
-    """Show a progress bar on a terminal, else a line each 10 s; gives a function that takes how many of `total` are done."""
+    """Give a function that takes how many of `total` are done: a bar on a terminal, else a line each 10 s."""
     began = time.monotonic()
     if not sys.stderr.isatty():
         printed = began

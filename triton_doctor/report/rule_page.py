@@ -14,8 +14,7 @@ from triton_doctor.terminal import environment_of_console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import Markdown
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from triton_doctor.rulebook import RulePage
 
@@ -47,7 +46,7 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
-def fold_tables(text: str) -> Markdown:
+def fold_tables(text: str) -> RenderableType:
     """Return Markdown whose tables fold a word that is wider than its column, where Rich would cut it."""
     from rich.markdown import Markdown, TableElement
 
@@ -60,10 +59,12 @@ def fold_tables(text: str) -> Markdown:
                     column.overflow = "fold"
                 yield table
 
-    markdown = Markdown("")
-    markdown.elements = markdown.elements | {"table_open": FoldingTable}
-    markdown.parsed = Markdown(text).parsed
-    return markdown
+    class FoldingMarkdown(Markdown):
+        """Markdown with such tables."""
+
+        elements = Markdown.elements | {"table_open": FoldingTable}
+
+    return FoldingMarkdown(text)
 
 
 def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:
