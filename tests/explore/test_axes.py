@@ -84,7 +84,7 @@ def test_heads_beside_what_the_module_fixes_are_not_taken_for_data(tmp_path):
 
 def test_integer_of_an_inner_function_is_judged_where_its_caller_makes_it(tmp_path):
     fixed = axis("dim", ("init.dim", None), ("x", 1), tied=(("constructor", "init.dim"),))
-    inner = InnerCall(entry="ops:run", place=Place(argument="count"), follows=("x_0",), formula="2*x_0")
+    inner = InnerCall(entry="ops:run", place=Place(argument="count"), follows=("x_0",))
     found = judged(
         tmp_path,
         outcome("ops:Norm", fixed, axis("x_0", ("x", 0)), inner=(inner,)),

@@ -185,3 +185,9 @@ def test_notes_are_those_of_what_an_argument_is_passed_to(tmp_path):
     assert (notes["x"].rank, notes["x"].axes) == (2, {0: "rows", 1: "width"})
     assert (notes["how"].kind, notes["how"].choices) == ("str", ("fast", "slow"))
     assert (notes["cfg"].kind, notes["cfg"].attributes) == ("config", ("heads",))
+
+
+def test_function_that_has_the_name_of_its_kernel_is_an_entry_of_that_name(tmp_path):
+    text = KERNEL + "\n\nkernel = scale_kernel\n\n\ndef scale_kernel(x):\n    kernel[(1,)](x, x, 1, BLOCK=16)\n"
+
+    assert ("function", "ops:scale_kernel") in keys(find_in(tmp_path, {"ops.py": text}))

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from triton_doctor.explore.children import ForkServer, make_environment
-from triton_doctor.explore.fork_server import TAIL
 from triton_doctor.explore.model import Limits
 
 SOON = Limits(wall_s=2)
@@ -168,11 +167,10 @@ def test_child_that_dies_says_how(call, name, argument, reason):
     assert result.problem.startswith(reason)
 
 
-def test_flood_of_output_is_cut_and_the_answer_comes(call):
+def test_flood_of_output_is_dropped_and_the_answer_comes(call):
     result = call("print_much")
 
     assert value_of(result) == "printed"
-    assert len(result.reply.printed) <= TAIL
 
 
 def test_answer_comes_from_a_child_that_closed_all_descriptors(call):

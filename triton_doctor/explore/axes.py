@@ -60,7 +60,7 @@ class AxisJudgement:
     is_certain: bool = False
 
 
-_UNKNOWN = AxisJudgement(role="unknown", provenance="unknown", why="nothing tells whether the model fixes it")
+_UNKNOWN = AxisJudgement(role="unknown", provenance="unknown", why="is not known to be fixed by the model")
 
 
 class Judgements:
@@ -100,7 +100,7 @@ class Judgements:
         role, why = self._checked.get((self._found.relative(move.kernel_path), move.kernel_line, move.name), _NOTHING)
         if role in ("unknown", judged.role):
             return judged
-        return AxisJudgement(role=role, provenance="name", why=why)
+        return AxisJudgement(role=role, provenance="name", why=f"is {_SIDES[role]}, as `check` reads it: {why}")
 
     @cached_property
     def _checked(self) -> Mapping[tuple[str, int, str], tuple[Role, str]]:

@@ -18,7 +18,7 @@ from triton_doctor.explore.model import EntryKind, FunctionNotes, SweepEntry
 from triton_doctor.explore.notes import read_notes
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import whole_project
-from triton_doctor.static.project.calls.call_graph import CallGraph, is_test_function
+from triton_doctor.static.project.calls.call_graph import CallGraph, is_test_function, name_in_module
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.names.resolver import DefinitionKind
 from triton_doctor.static.python.imports import expand_name
@@ -100,7 +100,7 @@ class Found:
         method = {"module": "forward", "autograd": "forward", "optimizer": "step"}.get(entry.kind)
         if method is not None:
             return self.graph.method(place, method)
-        return place if place in self.graph.functions else None
+        return self.graph.named.get(place)
 
     def notes_of(self, entry: SweepEntry) -> tuple[FunctionNotes, ...]:
         """Return the notes of `entry` and of the functions and kernels that it leads to."""
@@ -150,7 +150,9 @@ class _EntryFinder:
     def found(self, root: Path, copied: tuple[str, ...]) -> Found:
         """Return everything that was found."""
         kinds = dict(self._entries())
-        keys = {place: f"{self._roots.module_name(place[0])}:{place[1]}" for place in kinds}
+        functions = self._graph.functions
+        names = {place: name_in_module(functions[place]) if place in functions else place[1] for place in kinds}
+        keys = {place: f"{self._roots.module_name(place[0])}:{name}" for place, name in names.items()}
         owners = {inner: place for place in kinds for inner in self._parts(place)}
         reached = {place: self._entries_used(place, owners) for place in kinds}
         callers = defaultdict[Place, list[str]](list)
@@ -163,7 +165,7 @@ class _EntryFinder:
                     path=self._own(place[0]),
                     line=self._graph.line(place),
                     module=self._roots.module_name(place[0]),
-                    name=place[1],
+                    name=names[place],
                     kind=kind,
                     kernels=tuple(f"{self._own(kernel.path)}:{kernel.name}" for kernel in self._graph.kernels(place)),
                     callers=tuple(sorted(callers[place])),
@@ -211,10 +213,10 @@ class _EntryFinder:
             for qualname in module.classes:
                 yield from self._entries_of_class((path, qualname))
             for qualname, function in module.functions.items():
-                if function.parent == "<module>" and function.class_name is None:
-                    place = (path, qualname)
-                    if place in self._graph.leading and self._is_entry(place):
-                        yield place, "function"
+                place = (path, qualname)
+                is_last = self._graph.named.get((path, name_in_module(function))) == place
+                if is_last and function.parent == "<module>" and function.class_name is None and self._is_entry(place):
+                    yield place, "function"
 
     def _entries_of_class(self, place: Place) -> Iterator[tuple[Place, EntryKind]]:
         qualname = place[1]

@@ -53,8 +53,6 @@ MOST_LINKS = 5_000
 NICE = 5
 # The status of a child that came to no call.
 FAILED = 119
-# What is kept of what a child prints: the end of it.
-TAIL = 4000
 GROUND = ("torch", "triton", "triton_doctor.runtime.dry")
 
 Ended = Literal["returned", "died", "over a limit"]
@@ -81,14 +79,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """How the child of a job ended, with a `reason` unless it returned; `printed` is the end of what it printed."""
+    """How the child of a job ended, with a `reason` unless it returned."""
 
     number: int
     ended: Ended
     reason: str = ""
-    printed: str = ""
     cpu_s: float = 0.0
-    wall_s: float = 0.0
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,7 +192,6 @@ class _Supervisor:
     def __init__(self, job: Job, walls: Walls) -> None:
         self._job = job
         self._walls = walls
-        self._printed = bytearray()
         self._child = 0
 
     def run(self) -> Reply:
@@ -207,29 +202,28 @@ class _Supervisor:
         try:
             try:
                 separate(self._walls)
-                output, ending = self._start()
-                over = self._watch(output, ending, began)
+                over = self._watch(self._start(), began)
             except _StoppedError:
                 over = "the sweep was stopped"
             except OSError as error:
-                return self._reply("died", f"the sandbox cannot be entered: {error}", began)
+                return self._reply("died", f"the sandbox cannot be entered: {error}")
         finally:
             # Whatever comes: nothing of the child is left behind.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             status = self._end()
         if over:
-            return self._reply("over a limit", over, began)
+            return self._reply("over a limit", over)
         if status == 0:
-            return self._reply("returned", "", began)
-        return self._reply("died", _describe_end(status), began)
+            return self._reply("returned", "")
+        return self._reply("died", _describe_end(status))
 
     def _stop(self, *_: object) -> None:
         raise _StoppedError
 
-    def _start(self) -> tuple[int, int]:
-        output, writing = os.pipe()
+    def _start(self) -> int:
+        """Start the child; return a pipe that can be read when it ends."""
         ending, waking = os.pipe()
-        for descriptor in (output, ending, waking):
+        for descriptor in (ending, waking):
             os.set_blocking(descriptor, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
@@ -238,25 +232,19 @@ class _Supervisor:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
-            _run_child(self._job, self._walls, writing)
-        os.close(writing)
-        return output, ending
+            _run_child(self._job, self._walls)
+        return ending
 
-    def _watch(self, output: int, ending: int, began: float) -> str:
+    def _watch(self, ending: int, began: float) -> str:
         """Wait for the end of the child. Returns which limit it went over, or an empty text."""
         limits = self._job.limits
         poll = select.poll()
-        poll.register(output, select.POLLIN)
         poll.register(ending, select.POLLIN)
         measured = began
         while True:
-            ready = [descriptor for descriptor, _ in poll.poll(POLL_S * 1000)]
-            if output in ready and not self._read(output):
-                poll.unregister(output)
-            if ending in ready:
+            if poll.poll(POLL_S * 1000):
                 os.read(ending, 1 << 10)
                 if os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                    self._read(output)
                     return ""
             now = time.monotonic()
             if now - began > limits.wall_s:
@@ -276,14 +264,6 @@ class _Supervisor:
     def _root(self) -> int:
         """Return the process that inherits the child's descendants: the first of their namespace, else this one."""
         return self._child if self._walls.namespaces else os.getpid()
-
-    def _read(self, output: int) -> bool:
-        try:
-            data = os.read(output, 1 << 16)
-        except BlockingIOError:
-            return True
-        self._printed = (self._printed + data)[-TAIL:]
-        return bool(data)
 
     def _end(self) -> int:
         """End the child and all of its descendants; return the status of the child."""
@@ -305,31 +285,27 @@ class _Supervisor:
                 os.waitpid(-1, 0)
         return status
 
-    def _reply(self, ended: Ended, reason: str, began: float) -> Reply:
+    def _reply(self, ended: Ended, reason: str) -> Reply:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Reply(
             number=self._job.number,
             ended=ended,
             reason=reason,
-            printed=self._printed.decode(errors="replace"),
             cpu_s=used.ru_utime + used.ru_stime,
-            wall_s=time.monotonic() - began,
         )
 
 
-def _run_child(job: Job, walls: Walls, output: int) -> NoReturn:
+def _run_child(job: Job, walls: Walls) -> NoReturn:
     """Call the function of `job` in the sandbox; what it returns or raises is the answer. Ends this process."""
     status = FAILED
     try:
-        _enter_sandbox(job, walls, output)
+        _enter_sandbox(job, walls)
         status = 0
         cls = _load(job.argument_type) if job.argument_type else Any
         argument = msgspec.json.decode(job.argument, type=cls)
         answer.keep(_load(job.function)(argument), is_final=True)
     except BaseException as error:
-        if status:
-            os.write(2, f"{type(error).__name__}: {error}".encode(errors="replace"))
-        else:
+        if not status:
             answer.keep_error(error)
     finally:
         os._exit(status)
@@ -340,11 +316,11 @@ def _load(name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _enter_sandbox(job: Job, walls: Walls, output: int) -> None:
+def _enter_sandbox(job: Job, walls: Walls) -> None:
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for descriptor, number in ((nothing, 0), (output, 1), (output, 2)):
-        os.dup2(descriptor, number)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.umask(0o077)
     os.environ.update(_environment(job.scratch))

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
+from triton_doctor.static.project.calls.call_graph import name_in_module
 from triton_doctor.static.project.calls.operators import operators
 from triton_doctor.static.project.calls.reachability import outermost
 from triton_doctor.static.project.names.resolver import DefinitionKind
@@ -34,7 +35,10 @@ _COMMON_METHODS = frozenset(dir(list) + dir(dict) + dir(set) + dir(str) + dir(in
 
 
 class LaunchGraph:
-    """Everything in `project` that leads to a launch: `leading` holds the places, `uses` what each of them uses."""
+    """Everything in `project` that leads to a launch: `leading` holds the places, `uses` what each of them uses.
+
+    `named` has the functions and methods among them by the names that a user calls them by.
+    """
 
     def __init__(self, project: Project, named: Collection[str] | None = None) -> None:
         """Read every module, tests only if they are `named`, and follow names from the functions with launches."""
@@ -66,6 +70,12 @@ class LaunchGraph:
             function = outermost(launch.module, launch.function)
             self.launches[launch.module.path, function.qualname] += launch.kernels
         self.leading = self._follow()
+        # Of definitions of one name, the last that leads to a launch.
+        self.named = {
+            (place[0], name_in_module(function)): place
+            for place, function in self.functions.items()
+            if place in self.leading
+        }
 
     def line(self, place: Place) -> int:
         """Return the line of the definition at `place`."""

@@ -166,13 +166,12 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 class InnerCall(msgspec.Struct, frozen=True, kw_only=True):
     """What an entry passes to another function of the project that reaches a launch: its argument follows these axes.
 
-    `places` are those of the inner function, `follows` names of axes of the outer one, by `formula` where certain.
+    `places` are those of the inner function, `follows` names of axes of the outer one.
     """
 
     entry: str
     place: Place
     follows: tuple[str, ...]
-    formula: str = ""
 
 
 class MadeUpCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,5 +211,4 @@ class EntryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
     help: str = ""
     stand_ins: tuple[str, ...] = ()
-    tries: int = 0
     cpu_s: float = 0.0

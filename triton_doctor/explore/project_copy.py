@@ -6,12 +6,11 @@ copy is read-only by its modes; the sandbox makes it so for root, too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from triton_doctor.static.sources.files import EXCLUDED
 
@@ -24,17 +23,9 @@ CODE = (".py", ".pyi", ".so", ".toml", ".cfg", ".ini")
 LARGEST_DATA, MOST_DATA = 1 << 20, 64 << 20
 
 
-class ProjectCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """The folder of a copy, and how many files were left out because they are large or lead out of the project."""
-
-    folder: str
-    files: int
-    left_out: int
-
-
-def copy_project(root: Path, parts: Sequence[str], folder: Path) -> ProjectCopy:
+def copy_project(root: Path, parts: Sequence[str], folder: Path) -> None:
     """Copy the `parts` (files and folders; "" is all) of the project at `root` to `folder`, which is made."""
-    copied = left_out = data = 0
+    data = 0
     base = os.path.realpath(root)
     folder.mkdir(parents=True)
     for part in parts:
@@ -43,19 +34,13 @@ def copy_project(root: Path, parts: Sequence[str], folder: Path) -> ProjectCopy:
             is_code = path.endswith(CODE)
             size = 0 if status is None else status.st_size
             if status is None or not (is_code or (size <= LARGEST_DATA and data + size <= MOST_DATA)):
-                left_out += 1
                 continue
             target = folder / relative
-            try:
+            with contextlib.suppress(OSError):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
-            except OSError:
-                left_out += 1
-                continue
-            copied += 1
-            data += 0 if is_code else size
+                data += 0 if is_code else size
     make_read_only(folder)
-    return ProjectCopy(folder=str(folder), files=copied, left_out=left_out)
 
 
 def make_read_only(folder: Path) -> None:

@@ -72,7 +72,6 @@ class Swept:
     outcomes: tuple[EntryOutcome, ...]
     walls: Walls | None
     examples: Examples
-    left_out: int
     reused: int
     is_whole: bool
 
@@ -86,11 +85,12 @@ def sweep_project(
     """
     folder = os.path.realpath(tempfile.mkdtemp(prefix=PREFIX))
     try:
-        copy = copy_project(found.root, found.copied, Path(folder, "project"))
-        results = Results(copy.folder, found.import_roots, request.results)
+        root = f"{folder}/project"
+        copy_project(found.root, found.copied, Path(root))
+        results = Results(root, found.import_roots, request.results)
         with contextlib.ExitStack() as stack:
             sweep = _ProjectSweep(
-                found, request, copy.folder, results, on_progress, lambda: _open_server(request, copy.folder, stack)
+                found, request, root, results, on_progress, lambda: _open_server(request, root, stack)
             )
             try:
                 sweep.run()
@@ -102,7 +102,6 @@ def sweep_project(
             outcomes=sweep.outcomes(),
             walls=sweep.walls,
             examples=sweep.examples,
-            left_out=copy.left_out,
             reused=sweep.reused,
             is_whole=is_whole,
         )

@@ -51,7 +51,6 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 
     calls: dict[str, list[msgspec.Raw]]
     error: str = ""
-    is_cut: bool = False
 
 
 def record_examples(
@@ -61,7 +60,6 @@ def record_examples(
     *,
     jobs: int,
     named: frozenset[str] = frozenset(),
-    on_file: Callable[[str], None] = lambda _: None,
 ) -> Examples:
     """Run `files` of the project, in this order, and return the calls that they make of the entries of `plan`.
 
@@ -88,7 +86,6 @@ def record_examples(
                 return examples
             for done in wait(pending, return_when=FIRST_COMPLETED).done:
                 path, result = pending.pop(done), done.result()
-                on_file(path)
                 examples.ran.append(path)
                 examples.spent_s += result.reply.cpu_s
                 missing -= _add(examples, path, result)

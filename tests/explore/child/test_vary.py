@@ -44,6 +44,12 @@ def norm(x: torch.Tensor):
     return x
 
 
+def partial_sums(x: torch.Tensor):
+    blocks = triton.cdiv(x.numel(), 1024)
+    rows_kernel[(1,)](x, blocks, ROWS=4, BLOCK=triton.next_power_of_2(blocks), HEADS=4)
+    return x
+
+
 def tuned(x: torch.Tensor):
     rows, columns = x.shape
     tuned_kernel[(rows,)](x, columns)
@@ -154,6 +160,13 @@ def test_part_is_a_formula_of_the_axes_that_move_it(swept, entry, name, formula,
     assert len(move.values) >= 5
 
 
+def test_values_that_are_powers_of_two_do_not_grow_with_each_size_whatever_their_formula(swept):
+    moves = [move for call in swept[2]["partial_sums"].calls for move in call.moves if move.name == "BLOCK"]
+
+    assert len(moves) > 1
+    assert "unbounded" not in {move.growth for move in moves}
+
+
 def test_axis_that_can_differ_moves_alone(swept):
     _, move, (axis,) = the_move(swept, "free", "ROWS")
 
@@ -222,14 +235,14 @@ def test_first_round_of_tuning_tries_all_configs_and_later_ones_two(swept, tmp_p
 
 def test_arguments_of_an_inner_function_follow_the_axes_of_its_caller(swept):
     inner = {
-        (call.place.argument, call.place.axis): (call.follows, call.formula)
+        (call.place.argument, call.place.axis): call.follows
         for call in swept[2]["norm"].calls[0].inner
         if call.entry == "kernels:launch_rows"
     }
 
-    assert inner["n_rows", None] == (("batch", "length"), "batch*length")
-    assert inner["length", None] == (("length",), "length")
-    assert inner["y", 2] == (("dim",), "dim")
+    assert inner["n_rows", None] == ("batch", "length")
+    assert inner["length", None] == ("length",)
+    assert inner["y", 2] == ("dim",)
 
 
 def test_recording_names_the_files_of_the_project(swept, tmp_path):

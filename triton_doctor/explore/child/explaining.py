@@ -75,13 +75,15 @@ def explain(trials: SizeTrials, axes: Mapping[str, SymbolAxes]) -> Explained:
                 formula, growth = size(group[0][1]), Growth.LOG2
             if formula is not None and not _gives_all(formula, owner, seen, trials.symbols, dict(group)):
                 formula, growth = None, explanation.growth
+            if formula is None and growth is Growth.UNBOUNDED and _are_powers(owner, seen):
+                growth = Growth.LOG2
             text = "" if formula is None else str(formula)
             if owner[1].kind == ARGUMENT:
-                inner.append(_inner_call(owner, tuple(name for _, name in group), text))
+                inner.append(_inner_call(owner, tuple(name for _, name in group)))
             elif owner in changed:
                 moves.append(_move(trials, owner, dict(group), text, growth))
     constant = {owner: None for _, values in seen for owner in values if owner not in followed}
-    inner += [_inner_call(owner, (), "") for owner in constant if owner[1].kind == ARGUMENT and is_watched(owner)]
+    inner += [_inner_call(owner, ()) for owner in constant if owner[1].kind == ARGUMENT and is_watched(owner)]
     return Explained(
         moves=tuple(moves),
         inner=tuple(inner),
@@ -188,6 +190,12 @@ def _narrow(trials: SizeTrials, symbols: Sequence[str], owners: frozenset[Owner]
     return narrowed
 
 
+def _are_powers(owner: Owner, seen: Sequence[tuple[Point, Values]]) -> bool:
+    """Return whether all values of `owner` are powers of two."""
+    every = [value for _, values in seen for _, value in values.get(owner, ())]
+    return all(type(value) is int and value.bit_count() == 1 for value in every)
+
+
 def _gives_all(
     formula: Formula,
     owner: Owner,
@@ -239,8 +247,8 @@ def _move(trials: SizeTrials, owner: Owner, names: Mapping[str, str], formula: s
     )
 
 
-def _inner_call(owner: Owner, follows: tuple[str, ...], formula: str) -> InnerCall:
+def _inner_call(owner: Owner, follows: tuple[str, ...]) -> InnerCall:
     called, part = owner
     argument, _, axis = part.name.rpartition(".")
     place = Place(argument=argument, axis=int(axis)) if argument else Place(argument=part.name)
-    return InnerCall(entry=called.name, place=place, follows=follows, formula=formula)
+    return InnerCall(entry=called.name, place=place, follows=follows)

@@ -147,7 +147,6 @@ class _Drive:
             where=self._reached.where,
             help=self._reached.help,
             stand_ins=self._stand_ins,
-            tries=self._reached.tries,
             cpu_s=time.process_time(),
         )
 

@@ -41,7 +41,6 @@ class SeedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     calls: dict[str, tuple[State, ...]]
     error: str = ""
-    is_cut: bool = False
 
 
 def record_seeds(plan: SeedPlan) -> SeedRecord:
@@ -50,20 +49,20 @@ def record_seeds(plan: SeedPlan) -> SeedRecord:
     install(plan.own_modules, lambda path: path.startswith(f"{plan.root}/"))
     recorder = Recorder(plan.root, plan.entries)
     signal.signal(signal.SIGPROF, _stop)
-    error, is_cut = "", False
+    error = ""
     with dry_run(target=plan.target or None):
         sys.setprofile(recorder.see)
         signal.setitimer(signal.ITIMER_PROF, plan.seconds)
         try:
             _run(plan)
         except KeyboardInterrupt:
-            is_cut = True
+            pass
         except BaseException as raised:
             error = f"{type(raised).__name__}: {raised}"
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             sys.setprofile(None)
-    return SeedRecord(calls=recorder.states(), error=error[:400], is_cut=is_cut)
+    return SeedRecord(calls=recorder.states(), error=error[:400])
 
 
 def _stop(*_: object) -> None:
@@ -147,7 +146,7 @@ class Recorder:
             return
         forms.setdefault(form, _CallForm(specs)).add(sizes)
         if time.monotonic() - self._kept_at > KEEP_S:
-            answer.keep(SeedRecord(calls=self.states(), is_cut=True))
+            answer.keep(SeedRecord(calls=self.states()))
             self._kept_at = time.monotonic()
 
     def _describe(self, frame: FrameType, names: Sequence[str], prefix: str) -> tuple[dict[str, Spec], dict[str, int]]:

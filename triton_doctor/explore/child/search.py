@@ -17,7 +17,7 @@ from triton_doctor.explore.child.neighbours import neighbours
 from triton_doctor.explore.child.repair import repair, where_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
@@ -45,7 +45,6 @@ class ReachedStates:
     """
 
     states: tuple[tuple[State, Seen], ...] = ()
-    tries: int = 0
     error: str = ""
     where: str = ""
     help: str = ""
@@ -55,14 +54,13 @@ class ReachedStates:
 
 @dataclass(kw_only=True)
 class CallSearch:
-    """One search. `kernels` are names of those that the entry leads to; `trace` gets a line a call."""
+    """One search. `kernels` are names of those that the entry leads to."""
 
     target: Target
     guesser: Guesser
     limits: Limits
     leading: frozenset[str]
     kernels: frozenset[str]
-    trace: Callable[[str], None] | None = None
     tries: int = 0
     _began: float = field(default_factory=time.process_time)
     _tried: set[bytes] = field(default_factory=set)
@@ -76,7 +74,6 @@ class CallSearch:
         where = f"{self.guesser.notes.relative(place[0][0])}:{place[0][1]}" if place else ""
         if best is None:
             return ReachedStates(
-                tries=self.tries,
                 error=error or "it ran without a launch",
                 where=where,
                 help="" if error else "pass an example that reaches the launch",
@@ -84,7 +81,6 @@ class CallSearch:
             )
         return ReachedStates(
             states=tuple(self._extend(best)),
-            tries=self.tries,
             error="" if best[1].error is None else describe_error(best[1].error),
             where=where if best[1].error is not None else "",
             is_complete=best[1].error is None,
@@ -96,12 +92,7 @@ class CallSearch:
             return None
         self._tried.add(state.key)
         self.tries += 1
-        seen = execute(self.target, state)
-        if self.trace is not None:
-            error = "" if seen.error is None else describe_error(seen.error)[:120]
-            lines = [line for _, line in where_of(seen, self.guesser.notes.is_inside)[-3:]]
-            self.trace(f"{state.note:40} {sorted(kernel.name for kernel in seen.launched)} {error} {lines}")
-        return seen
+        return execute(self.target, state)
 
     def _is_over(self) -> bool:
         spent = time.process_time() - self._began
@@ -197,9 +188,7 @@ class CallSearch:
             yield from changes.states[:1]
 
 
-def reach(
-    plan: EntryPlan, target: Target, limits: Limits, *, trace: Callable[[str], None] | None = None
-) -> ReachedStates:
+def reach(plan: EntryPlan, target: Target, limits: Limits) -> ReachedStates:
     """Find calls of `target` that reach its launches. Must be in a dry run."""
     renew_threads()
     guesser = Guesser(Notes(plan.notes, plan.root))
@@ -209,7 +198,6 @@ def reach(
         limits=limits,
         leading=frozenset(plan.leading_names),
         kernels=frozenset(kernel.rpartition(":")[2] for kernel in plan.entry.kernels),
-        trace=trace,
     )
     first = guesser.first_state(target)
     return search.run([*states_from_examples(plan.examples, first, guesser), first])

@@ -137,7 +137,7 @@ class CallGraph:
         self, path: str, calls: Sequence[CalledName | None], wanted: str, function: Function
     ) -> Iterator[Caller]:
         """Yield those of `calls` of the name `wanted`, in the module at `path`, that reach `function`."""
-        key = (function.path, _name_in_module(function))
+        key = (function.path, name_in_module(function))
         for index, called in enumerate(calls):
             if called is not None and self._find_callee(path, called) == key:
                 yield calls_of(self._project.modules[path], wanted)[index]
@@ -214,7 +214,7 @@ def _may_have_guard(module: Module) -> bool:
     return module.top.holds(b"__main__")
 
 
-def _name_in_module(function: Function) -> str:
+def name_in_module(function: Function) -> str:
     """Return the qualified name by which `function` is called; later definitions have a number: `scale#2`."""
     name, _, number = function.qualname.rpartition("#")
     return name if number.isdigit() else function.qualname
