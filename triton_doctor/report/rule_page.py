@@ -60,10 +60,12 @@ def fold_tables(text: str) -> Markdown:
                     column.overflow = "fold"
                 yield table
 
-    markdown = Markdown("")
-    markdown.elements = markdown.elements | {"table_open": FoldingTable}
-    markdown.parsed = Markdown(text).parsed
-    return markdown
+    class FoldingMarkdown(Markdown):
+        """Markdown with such tables."""
+
+        elements = Markdown.elements | {"table_open": FoldingTable}
+
+    return FoldingMarkdown(text)
 
 
 def render_table(pages: Sequence[RulePage], width: int | None = None) -> str:
