@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 import typer
 import yaml
 
+from tests.cli.test_report_on_logs import END, VLLM
 from tests.tritons import skip_without
 from triton_doctor.cli import app
 from triton_doctor.rulebook import page_paths
@@ -41,6 +44,38 @@ VERBS = "check|explain|run|report|compare|sweep|env|cache|prewarm|rule|rules"
 COMMAND = re.compile(rf"(?:^|[ (]|bin/)triton-doctor ((?:{VERBS})\b[^\n`|#;&>]*)", re.MULTILINE)
 LISTED = re.compile(r"\[triton-doctor, ([^]]*)\]")
 COMMAND_AND_OUTPUT = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+OURS = re.compile(r"^```sh\n(?:(?!```)[^\n]*\n)*?triton-doctor ", re.MULTILINE)
+OUR_LINE = re.compile(r"^triton-doctor ([^\n#|]*)", re.MULTILINE)
+# As vLLM logs a compile.
+KEY = "(key=[('*i32', 'D'), ('constexpr', 1), ('constexpr', 4)]{'debug': False})"
+# The programs that the pages name. Without a GPU, and not dry, they launch nothing.
+SCALE = """import os, socket, time
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def scale(x_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x_ptr + o, n, mask=o < n)
+
+def run(sizes):
+    for size in sizes if torch.cuda.is_available() else ():
+        scale[(1,)](torch.empty(64, device="cuda"), size, BLOCK=64)
+"""
+PROJECT = {
+    "pyproject.toml": "[project]\nname = 'ops'\n",
+    "ops.py": SCALE,
+    "train.py": "from ops import run\nrun([3, 5])\n",
+    "serve.py": """from ops import *
+server = socket.create_server(('', int(os.environ['PORT'])))
+time.sleep(1)
+run([3, 5])
+""",
+    "src/ops.py": SCALE,
+    "tests/test_ops.py": "import torch\nfrom ops import run\ndef test_run(): run([3])\n",
+    "conftest.py": "",
+    "serve.log": f"INFO starting\n{VLLM}scale {KEY}{END}\n",
+}
 LOADED = re.compile(r"""<(?:script|link|img)\b[^>]*(?:src|href)="https?://[^"]*"[^>]*>""")
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|md|tsv|toml)))`")
 
@@ -81,6 +116,31 @@ def test_page_with_files_and_commands_prints_what_it_shows(page: str, tmp_path: 
                 assert found, f"`{command}` did not print {line!r} after:\n{before}"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("page", [name for name in DOCUMENTS if OURS.search(DOCUMENTS[name]) and name in SITE])
+def test_commands_of_a_page_succeed(page: str, tmp_path: Path) -> None:
+    """Runs each of our commands in a block of `sh`, in their order, in a project with a program, a server and tests."""
+    skip_without("torch", "triton")
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    environment = os.environ | {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "PORT": port}
+    setup = ["run --dry -o run.jsonl train.py", "run --dry -o runs/ train.py", "prewarm --recorded-only run.jsonl"]
+    blocks = "".join(text for info, text in fences(page) if info == "sh")
+    for line in [*setup, *OUR_LINE.findall(blocks)]:
+        for ours, theirs in (("8000", port), ("/opt/", f"{tmp_path}/"), ("/shared/", f"{tmp_path}/")):
+            line = line.replace(ours, theirs)
+        command = f"triton-doctor {line}"
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+        assert done.returncode in (0, 1), f"{command}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, f"{command}\n{done.stderr}"
+
+
 def test_pages_of_the_site_run_commands() -> None:
     assert {"docs/start.md", *(f"docs/guides/{name}.md" for name in ("library-ci", "ranks", "server"))} <= set(SCRIPTS)
 
@@ -96,6 +156,16 @@ def test_site_builds_without_a_warning_or_the_network(tmp_path: Path) -> None:
     pages = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")]
     assert len(pages) > len(page_paths())
     assert not [loaded for text in pages for loaded in LOADED.findall(text)]
+
+
+def test_each_option_has_somebody_who_types_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_without("mkdocs")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "hooks")
+    rows = "\n".join(importlib.import_module("pages").command_reference()).splitlines()
+    options = [row for row in rows if row.startswith("| `-") and "`-h, --help`" not in row]
+
+    assert len(options) > 100
+    assert [row for row in options if row.endswith("|  |")] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry import dry_run
     from triton_doctor.runtime.dry.sweep import sweep
     from triton_doctor.runtime.dry.sweep.swept import Sweep
-    from triton_doctor.runtime.guards.guard import Guard, forbid_compiles, warmed_up
+    from triton_doctor.runtime.guards.guard import Guard, warmed_up
     from triton_doctor.runtime.guards.step_limit import StepLimit, limit_compiling_steps
     from triton_doctor.runtime.guards.unexpected import (
         CompileWarning,
@@ -40,7 +40,6 @@ __all__ = [
     "__version__",
     "compile_only",
     "dry_run",
-    "forbid_compiles",
     "limit_compiling_steps",
     "prewarm",
     "prewarm_cache",
@@ -63,7 +62,6 @@ _HOMES = {
     "UnexpectedCompileError": "triton_doctor.runtime.guards.unexpected",
     "compile_only": "triton_doctor.runtime.compile_target",
     "dry_run": "triton_doctor.runtime.dry",
-    "forbid_compiles": "triton_doctor.runtime.guards.guard",
     "limit_compiling_steps": "triton_doctor.runtime.guards.step_limit",
     "prewarm": "triton_doctor.runtime.prewarm.memory",
     "prewarm_cache": "triton_doctor.runtime.prewarm.memory",

@@ -311,7 +311,6 @@ class Watch:
         """Write the report. Returns whether a limit is exceeded, and reasons why compiles may be missing."""
         from pathlib import Path
 
-        from triton_doctor.report.recording import SortOrder
         from triton_doctor.report.recording.choice import sort_kernels
         from triton_doctor.report.recording.text import render_text
         from triton_doctor.runtime.account import account
@@ -328,7 +327,7 @@ class Watch:
         if not self._reports:
             return False, [*errors, *find_unchecked(processes)]
         excess = self._excess(processes)
-        whole = sort_kernels(account(processes), SortOrder.TIME)
+        whole = sort_kernels(account(processes))
         text = render_text(
             whole,
             cwd=Path(working_folder()),

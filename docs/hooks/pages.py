@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,42 @@ DOCUMENTS = {
     "rule": ["rule", "TRD201", "--output-format", "json"],
 }
 LONGEST_DEFAULT = 80
+# Who types an option is who reads the page that shows it.
+READERS_OF = {
+    "start.md": "newcomer",
+    "guides/kernel-author.md": "kernel author",
+    "guides/library-ci.md": "CI of a library",
+    "guides/server.md": "server",
+    "guides/ranks.md": "many ranks",
+    "guides/editor.md": "editor",
+    "reference/dry-runs.md": "without a GPU",
+    "reference/reports.md": "reader of runs",
+    "how-it-decides.md": "judge of findings",
+}
+# Options of several commands that a page shows with another one; and those that a person types once, by the help.
+TYPED = {
+    "--output-format": "CI, scripts",
+    "--output": "CI, scripts",
+    "--cache-dir": "server",
+    "--select": "kernel author",
+    "--ignore": "kernel author",
+    "--triton-version": "kernel author",
+    "--kernel": "reader of runs",
+    "--since": "server",
+    "--target": "without a GPU",
+    "--dry-unknown": "without a GPU",
+    "--jobs": "CI, scripts",
+    "--force": "CI, scripts",
+    "--src": "server",
+    "--no-cache": "kernel author",
+    "--max-compiles": "CI of a library",
+    "--fail-on": "CI of a library",
+    "--all": "server",
+    "--check": "server",
+    "--dry-run": "server",
+    "--yes": "CI, scripts",
+    "--variables": "server",
+}
 NAMES = "[names](../how-it-decides.md#tests-and-demonstrations) of benchmarks, tutorials and the like"
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 
@@ -98,6 +135,7 @@ def rule_index() -> Iterator[str]:
 def command_reference() -> Iterator[str]:
     """Yield a section for each task, and one for each of its commands, from the command line itself."""
     yield "# Commands\n"
+    yield "Who types an option is the reader of the guide that shows it with its command.\n"
     commands = typer.main.get_command(app).commands
     for task, names in TASKS.items():
         yield f"## {task}\n"
@@ -110,9 +148,25 @@ def command_reference() -> Iterator[str]:
                 if record := param.get_help_record(context):
                     of_options = getattr(param, "rich_help_panel", None) or "Options"
                     panel = "Arguments" if param.param_type_name == "argument" else of_options
-                    panels.setdefault(panel, []).append(f"| `{record[0]}` | {cell(record[1])} |")
+                    typist = (
+                        "" if panel == "Arguments" or "--help" in param.opts else ", ".join(typists(name, param.opts))
+                    )
+                    panels.setdefault(panel, []).append(f"| `{record[0]}` | {cell(record[1])} | {typist} |")
             for panel, rows in sorted(panels.items()):
-                yield "\n".join([f"| {panel} | |\n|---|---|", *rows, ""])
+                yield "\n".join([f"| {panel} | | typed by |\n|---|---|---|", *rows, ""])
+
+
+def typists(command: str, names: list[str]) -> list[str]:
+    """Return who types an option of `command`: who reads of it with that command, or anywhere if no other has it."""
+    commands = typer.main.get_command(app).commands
+    namesakes = sum(
+        names[-1] in param.opts for top in commands for _, below in walk(commands[top], [top]) for param in below.params
+    )
+    word = rf"(?:{'|'.join(map(re.escape, names))})(?![\w-])"
+    beside = re.compile(rf"\b{re.escape(command)}\b[^\n]*?[\s`]{word}" if namesakes > 1 else rf"[\s`(]{word}")
+    docs = ROOT / "docs"
+    found = [reader for page, reader in READERS_OF.items() if beside.search((docs / page).read_text(encoding="utf-8"))]
+    return found or [TYPED[name] for name in names if name in TYPED]
 
 
 def walk(command: Any, path: list[str]) -> Iterator[tuple[str, Any]]:
@@ -135,7 +189,9 @@ def setting_reference() -> Iterator[str]:
     defaults = Settings(root=ROOT)
     for name, (_, takes) in READERS.items():
         default = getattr(defaults, name.replace("-", "_"))
-        shown = getattr(default, "label", None) or ", ".join(map(str, default or ()))
+        shown = getattr(default, "label", None)
+        if shown is None:
+            shown = str(default).lower() if isinstance(default, bool) else ", ".join(map(str, default or ()))
         kind, _, example = takes.partition(": ")
         described = f"{kind}: `{example}`" if example else kind
         shown = f"`{shown}`" if 0 < len(shown) <= LONGEST_DEFAULT else NAMES if shown else ""

@@ -103,8 +103,6 @@ def test_since_warmup_is_what_the_run_was_told(doctor: Doctor, write: Write) -> 
         pytest.param(["headless.jsonl"], "headless.jsonl is not a recording: it has no header", id="no header"),
         pytest.param([MASK, "--since", "soon"], "--since takes warmup or seconds, not 'soon'", id="since"),
         pytest.param([MASK, "--since", "warmup"], "does not say when its warm-up was over", id="no warm-up"),
-        pytest.param([MASK, "--sort", "size"], "'size' is not one of", id="order"),
-        pytest.param([], "missing argument", id="nothing"),
     ],
 )
 def test_what_cannot_be_reported_is_two_lines(doctor: Doctor, write: Write, arguments: list[str], message: str) -> None:

@@ -51,13 +51,13 @@ def make_trial(random: Random, sources: Sources) -> Trial:
     """One or two damaged recordings, and a program whose kernels they may be of; `sources` give the program."""
     names = random.choice((["run.jsonl"], ["run.jsonl"], ["run.jsonl", "runs/other.jsonl"]))
     recordings = {name: _damage(random.choice(_recordings()).read_bytes(), random) for name in names}
-    form, sort = random.choice(_FORMS), random.choice(("time", "compiled", "launches", "name"))
+    form = random.choice(_FORMS)
     since = random.choice(([], [], ["--since", "1"], ["--since", "warmup"], ["--kernel", "*mask*"]))
     program = random.choice((_seed(), sources.kernel(random)))
 
     def run(folder: Path) -> str | None:
         for arguments in (
-            ["report", *names, "--output-format", form, "--sort", sort, *since],
+            ["report", *names, "--output-format", form, *since],
             ["check", "a.py", "--no-cache", *(word for name in names for word in ("--recording", name))],
         ):
             status = main(arguments)

@@ -71,7 +71,7 @@ def test_forbidden_compile_raises_before_the_kernel_runs_and_leaves_the_gpu_soun
     x = torch.zeros(64, device="cuda")
     kernel[(1,)](x, 64, BLOCK=64)
     refused = pytest.raises(triton_doctor.UnexpectedCompileError, match="`n` is 1: became the constant 1")
-    with triton_doctor.forbid_compiles():
+    with triton_doctor.warmed_up("raise"):
         kernel[(1,)](x, 64, BLOCK=64)
         with refused:
             kernel[(1,)](x, 1, BLOCK=64)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.machine.packs.manifest import KeyParts, Manifest, PackedEntry
 
-GIBIBYTE = 1 << 30
+LARGEST_BYTES = 64 << 30
 
 
 def pack(
@@ -70,7 +70,6 @@ def unpack(
     any_device: Annotated[
         bool, typer.Option("--any-device", help="Unpack results of tuning also where they are of another GPU.")
     ] = False,
-    max_size_gb: Annotated[int, typer.Option(min=1, help="Refuse a pack that unpacks to more.")] = 16,
 ) -> None:
     """Unpack into Triton's cache. Never overwrites, and is safe beside running processes."""
     from triton_doctor.errors import DoctorError
@@ -82,10 +81,10 @@ def unpack(
 
     folder = (cache_dir or locate_cache(os.environ).path).absolute()
     with open_pack(file) as (manifest, entries):
-        if manifest.size_bytes > max_size_gb * GIBIBYTE:
+        if manifest.size_bytes > LARGEST_BYTES:
             raise DoctorError(
-                f"{file} unpacks to {manifest.size_bytes:,} bytes, more than {max_size_gb} GiB",
-                hint="--max-size-gb allows more",
+                f"{file} unpacks to {manifest.size_bytes:,} bytes: it is damaged, or no pack of kernels",
+                hint="pack what one program uses, by --recording",
             )
         require_room(manifest.size_bytes, folder)
         wanted: Callable[[PackedEntry], bool] = lambda _: True  # noqa: E731

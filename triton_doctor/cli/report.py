@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from triton_doctor.cli.output import OutputFile
-from triton_doctor.report.recording import RunForm, SortOrder
+from triton_doctor.report.recording import RunForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,6 @@ def report(
     ] = None,
     output: OutputFile = None,
     open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
-    sort: Annotated[SortOrder, typer.Option(help="By what to sort the kernels, most first.")] = SortOrder.TIME,
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
     since: Annotated[
         str | None,
@@ -83,7 +82,7 @@ def report(
         raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
     to_file = output is not None
     text = render_account(
-        sort_kernels(account(processes), sort),
+        sort_kernels(account(processes)),
         form,
         recordings=processes,
         cwd=Path(working_folder()),

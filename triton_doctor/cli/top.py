@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDEST = 400
 # How a process that is not watched is looked at: so many samples of its stacks in so long.
 SAMPLES, SAMPLED_SECONDS = 5, 1.0
+REFRESH_S = 0.5
 
 
 class TopFormat(StrEnum):
@@ -39,7 +40,6 @@ def top(
         ),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Show it once, as where stdout is no terminal.")] = False,
-    every: Annotated[float, typer.Option(metavar="S", help="How often to refresh.", min=0.05)] = 0.5,
     watch: Annotated[
         bool, typer.Option("--watch", help="Have PID keep a live file and log from now on; needs Python 3.14 in both.")
     ] = False,
@@ -66,7 +66,7 @@ def top(
     elif once or not sys.stdout.isatty():
         show_once(states)
     else:
-        show_live(named, every)
+        show_live(named)
 
 
 def require_process(named: list[str]) -> int:
@@ -129,7 +129,7 @@ def show_once(states: list[ProcessState]) -> None:
     typer.echo("\n".join(line.rstrip() for line in table.get().splitlines()))
 
 
-def show_live(named: list[str], every: float) -> None:
+def show_live(named: list[str]) -> None:
     """Refresh the table in place until Ctrl-C."""
     from rich.console import Console
     from rich.live import Live
@@ -146,4 +146,4 @@ def show_live(named: list[str], every: float) -> None:
             if len(shown) < len(states):
                 table.caption = Text(f"and {len(states) - len(shown):,} processes more")
             live.update(table if states else Text("no process is watched"), refresh=True)
-            time.sleep(every)
+            time.sleep(REFRESH_S)

@@ -19,7 +19,7 @@ def test_launch_that_is_in_memory_is_allowed(x):
     kernel = copy()
     launch(kernel, x)
 
-    with triton_doctor.forbid_compiles():
+    with triton_doctor.warmed_up("raise"):
         launch(kernel, x)
 
 
@@ -27,16 +27,14 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
     kernel = copy()
     launch(kernel, x, value=3)
     launch(kernel, x, value=4)
-    with pytest.raises(UnexpectedCompileError) as raised, triton_doctor.forbid_compiles():
+    with pytest.raises(UnexpectedCompileError) as raised, triton_doctor.warmed_up("raise"):
         launch(kernel, x, value=5)
 
     recompile = raised.value.recompile
     assert (recompile.code, recompile.seen) == ("TRD702", (ValuesSeen(name="VALUE", count=3, first=(3, 4, 5)),))
     first, why, hint = str(raised.value).splitlines()
     assert first.startswith("`_copy` compiled in ")
-    assert first.endswith(
-        f" at {launch.__code__.co_filename}:{launch.__code__.co_firstlineno + 1}, where compiles are forbidden"
-    )
+    assert first.endswith(f" at {launch.__code__.co_filename}:{launch.__code__.co_firstlineno + 1}, after the warm-up")
     assert why == "  TRD702: `VALUE` is 5, was 4: 3 values so far: 3, 4, 5"
     assert hint.startswith("  hint: ")
 
@@ -53,7 +51,7 @@ def test_new_value_raises_where_it_was_launched_and_names_what_changed(x):
 def test_what_nobody_saw_before_the_guard_is_read_from_memory(x, before, now, code, why):
     kernel = copy()
     launch(kernel, x, **before)
-    with pytest.raises(UnexpectedCompileError) as raised, triton_doctor.forbid_compiles():
+    with pytest.raises(UnexpectedCompileError) as raised, triton_doctor.warmed_up("raise"):
         launch(kernel, x, **now)
 
     assert raised.value.recompile.code == code
@@ -63,14 +61,14 @@ def test_what_nobody_saw_before_the_guard_is_read_from_memory(x, before, now, co
 def test_load_from_disk_is_told_as_such(x):
     launch(copy(), x)
     loaded = "`_copy` was loaded from disk in "
-    with pytest.raises(UnexpectedCompileError, match=loaded) as raised, triton_doctor.forbid_compiles():
+    with pytest.raises(UnexpectedCompileError, match=loaded) as raised, triton_doctor.warmed_up("raise"):
         launch(copy(), x)
 
     assert raised.value.event.tier == "loaded from disk"
 
 
 def test_kernel_of_another_name_may_compile(x):
-    with triton_doctor.forbid_compiles("_rope*"):
+    with triton_doctor.warmed_up("raise", kernel="_rope*"):
         launch(copy(), x)
 
 
@@ -90,7 +88,7 @@ def test_forbidden_round_of_tuning_raises(x):
     kernel = tuned()
     kernel[(1,)](x, x, 64)
 
-    with pytest.raises(UnexpectedCompileError, match="was tuned"), triton_doctor.forbid_compiles():
+    with pytest.raises(UnexpectedCompileError, match="was tuned"), triton_doctor.warmed_up("raise"):
         kernel[(1,)](x, x, 128)
 
 
@@ -104,7 +102,7 @@ def test_tuning_that_comes_from_disk_is_no_tuning(x, caplog):
     timed = TimedGuard(0)
     hooks.attach(timed.receive, count_launches=False)
     try:
-        with triton_doctor.forbid_compiles(), triton_doctor.limit_compiling_steps(0, on_excess="raise"):
+        with triton_doctor.warmed_up("raise"), triton_doctor.limit_compiling_steps(0, on_excess="raise"):
             kernel[(1,)](x, x, 64)
             triton_doctor.step()
     finally:
@@ -115,7 +113,7 @@ def test_tuning_that_comes_from_disk_is_no_tuning(x, caplog):
 
 def test_launch_works_once_the_guard_is_gone(x):
     kernel = copy()
-    with pytest.raises(UnexpectedCompileError), triton_doctor.forbid_compiles():
+    with pytest.raises(UnexpectedCompileError), triton_doctor.warmed_up("raise"):
         launch(kernel, x)
 
     assert launch(kernel, x) is not None
@@ -124,7 +122,7 @@ def test_launch_works_once_the_guard_is_gone(x):
 def test_nested_guards_and_recordings_all_see_the_compile(x):
     told = []
     with triton_doctor.record() as outer, triton_doctor.warmed_up(told.append):
-        with pytest.raises(UnexpectedCompileError), triton_doctor.forbid_compiles():
+        with pytest.raises(UnexpectedCompileError), triton_doctor.warmed_up("raise"):
             launch(copy(), x)
         launch(copy(), x)
 
@@ -132,7 +130,7 @@ def test_nested_guards_and_recordings_all_see_the_compile(x):
 
 
 def test_exception_inside_passes_and_leaves_no_guard(x):
-    with pytest.raises(ZeroDivisionError), triton_doctor.forbid_compiles():
+    with pytest.raises(ZeroDivisionError), triton_doctor.warmed_up("raise"):
         1 / 0  # noqa: B018
 
     launch(copy(), x)
@@ -189,7 +187,7 @@ def test_other_threads_are_held_to_it(x):
             raised.append(error.recompile.seen[0].count)
 
     threads = [threading.Thread(target=serve, args=(value,)) for value in range(8)]
-    with triton_doctor.forbid_compiles():
+    with triton_doctor.warmed_up("raise"):
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -206,7 +204,7 @@ def test_ten_thousand_guards_leave_nothing_behind(x):
     launch(kernel, x)
     before = [dict(vars(owner)) for owner in (compiler.ASTSource, compiler.CompiledKernel, compiler)]
     for _ in range(10_000):
-        with triton_doctor.forbid_compiles():
+        with triton_doctor.warmed_up("raise"):
             launch(kernel, x)
 
     assert [dict(vars(owner)) for owner in (compiler.ASTSource, compiler.CompiledKernel, compiler)] == before
@@ -240,7 +238,7 @@ def test_guard_in_which_we_failed_fails_at_its_end_and_not_in_the_launch(x, monk
         raise LookupError("ours")
 
     monkeypatch.setattr("triton_doctor.runtime.hooks.observer.source_of", fails)
-    with pytest.raises(triton_doctor.UncheckedError, match="ours"), triton_doctor.forbid_compiles():
+    with pytest.raises(triton_doctor.UncheckedError, match="ours"), triton_doctor.warmed_up("raise"):
         assert launch(copy(), x) is not None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from triton_doctor.report.recording import RunForm, SortOrder, render_account
+from triton_doctor.report.recording import RunForm, render_account
 from triton_doctor.report.recording.choice import sort_kernels
 from triton_doctor.report.recording.page import moments
 from triton_doctor.runtime.account import account
@@ -33,7 +33,7 @@ CONSOLE = re.compile(r"^.*:CONSOLE[:(].*$", re.MULTILINE)
 
 
 def page(*recordings: Recording) -> str:
-    whole = sort_kernels(account(recordings), SortOrder.TIME)
+    whole = sort_kernels(account(recordings))
     return render_account(whole, RunForm.HTML, recordings=recordings, cwd=Path("/"), color=False)
 
 

@@ -135,7 +135,7 @@ def test_refused_launch_is_told_and_compiles_again_for_the_same_reason(x):
     launch(kernel, x, value=1)
     with triton_doctor.record() as recording:
         launch(kernel, x, value=2)
-        with pytest.raises(triton_doctor.UnexpectedCompileError), triton_doctor.forbid_compiles():
+        with pytest.raises(triton_doctor.UnexpectedCompileError), triton_doctor.warmed_up("raise"):
             launch(kernel, x, value=3)
         launch(kernel, x, value=3)
 

@@ -24,15 +24,6 @@ class RunForm(StrEnum):
     TRACE = "trace"
 
 
-class SortOrder(StrEnum):
-    """By what the kernels of a report are sorted; most first."""
-
-    TIME = "time"
-    COMPILED = "compiled"
-    LAUNCHES = "launches"
-    NAME = "name"
-
-
 def render_account(
     account: Account,
     form: RunForm,

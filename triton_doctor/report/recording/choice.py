@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.report.recording import SortOrder
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 from triton_doctor.runtime.program_event import MarkEvent
 from triton_doctor.runtime.recording import Recording
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from triton_doctor.runtime.account import Account
-    from triton_doctor.runtime.kernel_account import KernelAccount
 
 WARMUP = "warmup"
 
@@ -64,19 +62,7 @@ def read_seconds(text: str) -> float:
         raise DoctorError(f"--since takes warmup or seconds, not {text!r}", hint="--since 30") from None
 
 
-def sort_kernels(account: Account, order: SortOrder) -> Account:
-    """Sort the kernels of `account` by `order`."""
-    return replace(account, kernels=tuple(sorted(account.kernels, key=lambda kernel: sort_key(kernel, order))))
-
-
-def sort_key(kernel: KernelAccount, order: SortOrder) -> tuple[object, ...]:
-    """Return a key that sorts a kernel by `order`, those with most first."""
-    match order:
-        case SortOrder.TIME:
-            return (-kernel.waited_us, -kernel.compiled, kernel.kernel)
-        case SortOrder.COMPILED:
-            return (-kernel.compiled, -kernel.waited_us, kernel.kernel)
-        case SortOrder.LAUNCHES:
-            return (-kernel.launches, kernel.kernel)
-        case SortOrder.NAME:
-            return (kernel.kernel.name, kernel.kernel)
+def sort_kernels(account: Account) -> Account:
+    """Sort the kernels of `account`: those that waited longest first; of a dry run, those of most variants."""
+    order = sorted(account.kernels, key=lambda kernel: (-kernel.waited_us, -kernel.compiled, kernel.kernel))
+    return replace(account, kernels=tuple(order))

@@ -1,8 +1,7 @@
-"""`forbid_compiles` and `warmed_up`: from there a kernel that compiles, loads or is tuned is told, or fails."""
+"""`warmed_up`: from there a kernel that compiles, loads or is tuned is reported, or fails."""
 
 from __future__ import annotations
 
-import contextlib
 import time
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from triton_doctor.runtime.launch.readiness import CALL, require_condition, wait
 from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
 
     from triton_doctor.runtime.event import Event
@@ -29,14 +27,13 @@ AFTER_WARMUP = "after the warm-up"
 class Guard:
     """What stands after a warm-up, until `close`; also a context, which closes it."""
 
-    def __init__(self, kernel: str, reaction: Reaction, reason: str, when: str | None = None) -> None:
-        """Start the guard, or with `when` wait until that condition holds. `reason` ends the first message line."""
+    def __init__(self, kernel: str, reaction: Reaction, when: str | None = None) -> None:
+        """Start the guard, or with `when` wait until that condition holds."""
         from triton_doctor.runtime import hooks
 
         hooks.require_triton()
         self._kernel = kernel
         self._reaction = reaction
-        self._reason = reason
         self._causes = LiveCauses()
         self._unseen: list[str] = []
         self._is_ready, self._is_closed = when is None, False
@@ -45,7 +42,7 @@ class Guard:
             self._require_sight()
             if when is not None:
                 wait_until(when, self._begin)
-            elif reason == AFTER_WARMUP:
+            else:
                 self._begin(time.time_ns())
         except BaseException:
             self._detach()
@@ -95,7 +92,7 @@ class Guard:
                 if not self._is_ready:
                     self._causes.explain(event)
                     return
-                react(self._reaction, UnexpectedCompileError(self._causes.explain(event), self._reason))
+                react(self._reaction, UnexpectedCompileError(self._causes.explain(event), AFTER_WARMUP))
             case WarningEvent(kind="unseen" | "fault") if self._reaction == "raise":
                 # At the end, and not in a launch that nothing was the matter with.
                 self._unseen.append(event.message)
@@ -103,25 +100,18 @@ class Guard:
                 warn_of(event)
 
 
-@contextlib.contextmanager
-def forbid_compiles(kernel: str = "*") -> Iterator[None]:
-    """Refuse compiles inside this context: launches that compile, load or tune raise UnexpectedCompileError.
-    `kernel` is a glob of kernel names. Applies to all threads; contexts nest. Kernels in memory launch as usual.
-    The error names the difference from the kernels in memory, and is raised before the kernel runs. Raises
-    UncheckedError if compiles could not be observed.
-    """
-    with Guard(kernel, "raise", "where compiles are forbidden"):
-        yield
-
-
 def warmed_up(on_compile: Reaction = "warn", *, kernel: str = "*", when: str | None = None) -> Guard:
-    """Report each compile, load from disk and autotuning from here on; for servers, after the warm-up.
-    `on_compile`: "warn" issues a CompileWarning at the line of the launch, "raise" raises UnexpectedCompileError,
-    and a callable receives that error on the launching thread before the kernel runs; what it raises, the launch
-    raises. Active until the Guard is closed. With `when` it starts later: once a port listens (`port:8000`), a URL
-    answers 200 (`http://...`) or a line is printed (`line:REGEX`).
+    """Report each compile, load from disk and round of tuning from here on: warn, raise, or call `on_compile`.
+
+    For servers at the end of the warm-up, and as a context around what must not compile. `on_compile`: "warn" gives a
+    CompileWarning at the line that launched, "raise" an UnexpectedCompileError, and a callable gets that error
+    unraised, on the thread that launched, before the kernel runs; what it raises, the launch raises. The error says
+    what changed against the kernels in memory. `kernel` is a glob of kernel names; all threads are held to it. Lasts
+    until the Guard is closed or the context is left, where "raise" raises UncheckedError if compiles could not be seen.
+    With `when`, not from here, but from when a port listens (`port:8000`), an address answers 200 (`http://...`) or a
+    line is printed (`line:REGEX`).
     """
     require_reaction(on_compile, "on_compile")
     if when is not None and require_condition(when, "when") == CALL:
         raise DoctorError("when='call' is this call", hint="leave it out")
-    return Guard(kernel, on_compile, AFTER_WARMUP, when)
+    return Guard(kernel, on_compile, when)

@@ -27,7 +27,7 @@ with triton_doctor.compile_only("cuda:90"):
                 kernel[(1,)](x, n)
     else:
         print(triton_doctor.prewarm(sys.argv[2], recorded_only=True))
-        with triton_doctor.record() as recording, triton_doctor.forbid_compiles():
+        with triton_doctor.record() as recording, triton_doctor.warmed_up("raise"):
             for n in (1000, 1001):
                 kernel[(1,)](x, n)
         print(f"{len(recording.tunings)} rounds, {recording.count} compiles")
