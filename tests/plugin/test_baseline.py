@@ -117,7 +117,7 @@ def test_kernel_that_one_test_makes_anew_is_told_although_its_variant_is_known(p
     caught = project.pytest(KNOWN, TIMES="2")
     project.pytest(KNOWN, UPDATE, TIMES="2")
 
-    assert "it is known, and one test compiled it more than once: the kernel was made anew" in caught.stdout
+    assert "it is known, and one test compiled it more than once: the kernel was created again" in caught.stdout
     assert project.pytest(KNOWN, TIMES="3").returncode == 0
 
 

@@ -93,8 +93,8 @@ def test_a_suite_runs_dry_and_only_what_is_wrong_fails_and_a_baseline_holds(dry_
     ("flag", "message"),
     [
         ("--triton-doctor-dry-seconds=0", "triton_doctor_dry_seconds is '0'"),
-        ("--triton-doctor-dry-unknown=ask", "no way to treat what is unknown: 'ask'"),
-        ("--triton-doctor-dry-writes=ask", "no way to treat files: 'ask'"),
+        ("--triton-doctor-dry-unknown=ask", "unknown is 'ask'"),
+        ("--triton-doctor-dry-writes=ask", "writes is 'ask'"),
         ("--triton-doctor-target=cuda:90,sm=1", "no such part of a target: 'sm=1'"),
     ],
 )

@@ -163,14 +163,14 @@ def tuning(n, **more):
             event(made=1),
             event(made=2),
             "TRD712",
-            "the kernel was made anew: object 2 of that name",
+            "the kernel was created again: object 2 of that name",
             id="another object",
         ),
         pytest.param(
             event(),
             event(),
             "TRD712",
-            "nothing in its key changed: the kernel, or its cache in memory, was made anew",
+            "nothing in its key changed: the kernel, or its cache in memory, was created again",
             id="the same again",
         ),
         pytest.param(

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def describe_recompile(recompile: Recompile) -> str:
     """Describe the changes that caused a compile in one line, the deciding change first."""
     if recompile.nearest is None:
-        return "the first of its kernel in this process"
+        return "the first variant of its kernel in this process"
     if recompile.code == AT_ONCE:
         return f"thread {recompile.nearest.thread} was compiling the same key: Triton has no lock there"
     if not recompile.changes:
-        return "nothing in its key changed: the kernel, or its cache in memory, was made anew"
+        return "nothing in its key changed: the kernel, or its cache in memory, was created again"
     seen = {values.name: values for values in recompile.seen}
     ordered = sorted(recompile.changes, key=lambda change: change.code != recompile.code)
     return "; ".join(describe_change(change, seen.get(change.name)) for change in ordered)
@@ -58,7 +58,7 @@ def describe_change(change: KeyChange, seen: ValuesSeen | None = None) -> str:
         case "shapes":
             return "Helion generated other code for it"
         case "object":
-            return f"the kernel was made anew: object {change.after} of that name"
+            return f"the kernel was created again: object {change.after} of that name"
         case _:
             return _now_and_before(change)
 

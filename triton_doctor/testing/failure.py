@@ -97,7 +97,7 @@ def _against(variants: Sequence[Variant], known: Sequence[Variant]) -> Iterable[
     for variant in variants:
         differing = min((_differing(variant, other) for other in known), key=len)
         if variant in known:
-            yield "  it is known, and one test compiled it more than once: the kernel was made anew"
+            yield "  it is known, and one test compiled it more than once: the kernel was created again"
         elif not differing:
             yield "  the order of its options is another"
         for name in differing:

@@ -356,7 +356,7 @@ def test_allow_writes_for_real_and_another_word_is_refused(existing):
         Path("model.pt").write_text("fake")
 
     assert Path("model.pt").read_text() == "fake"
-    with pytest.raises(DoctorError, match="no way to treat files: 'ask'"), divert_writes("ask"):
+    with pytest.raises(DoctorError, match="writes is 'ask'"), divert_writes("ask"):
         pass
 
 

@@ -69,10 +69,10 @@ def test_a_limit_holds_and_the_program_stops_at_what_is_unknown(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rank", "1", "a.py"], "--rank goes with --dry"),
-        (["--dry-unknown", "stop", "a.py"], "--dry-unknown goes with --dry"),
+        (["--rank", "1", "a.py"], "--rank needs --dry"),
+        (["--dry-unknown", "stop", "a.py"], "--dry-unknown needs --dry"),
         (["--dry", "--dry-unknown", "ask", "a.py"], "--dry-unknown takes guess or stop, not 'ask'"),
-        (["--dry-writes", "allow", "a.py"], "--dry-writes goes with --dry"),
+        (["--dry-writes", "allow", "a.py"], "--dry-writes needs --dry"),
         (["--dry", "--dry-writes", "ask", "a.py"], "--dry-writes takes overlay or allow, not 'ask'"),
         (["--dry", "--world-size", "2", "--rank", "2", "a.py"], "rank 2 of 2 processes does not exist"),
         (["--dry", "--world-size", "0", "a.py"], "rank 0 of 0 processes does not exist"),

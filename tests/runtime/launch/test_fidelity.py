@@ -120,7 +120,7 @@ def test_command_by_its_name_has_its_status(folder):
         pytest.param(["--target", "cuda", "a.py"], "no such target: 'cuda'", id="target"),
         pytest.param(["-o", "/proc/none/x", "a.py"], "cannot write /proc/none/x", id="output"),
         pytest.param(["-o", "kept/1.jsonl", "a.py"], "kept/1.jsonl is there already", id="file in use"),
-        pytest.param([], "run takes a program", id="nothing"),
+        pytest.param([], "run needs a program", id="nothing"),
     ],
 )
 def test_what_was_not_started_ends_with_2_and_two_lines(folder, write, arguments, message):

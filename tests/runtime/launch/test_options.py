@@ -51,11 +51,11 @@ def test_options_have_their_values():
         pytest.param(["--warmup-seconds", "nan", "a.py"], "takes a number of seconds, not 'nan'", id="no number"),
         pytest.param(["--target"], "--target takes a value", id="no value"),
         pytest.param(["-o", "", "a.py"], "-o takes a file or a folder", id="empty"),
-        pytest.param(["--max-compiles-after-warmup", "1", "a.py"], "goes with --warm-when or", id="alone"),
+        pytest.param(["--max-compiles-after-warmup", "1", "a.py"], "needs --warm-when or", id="alone"),
         pytest.param(["--warm-when", "8000", "a.py"], "--warm-when does not take '8000'", id="no condition"),
         pytest.param(["--warm-when", "port:99999", "a.py"], "does not take 'port:99999'", id="no port"),
         pytest.param(["--warm-when", "line:(", "a.py"], "is no regular expression", id="no expression"),
-        pytest.param(["--warm-when", "call", "--warmup-seconds", "1", "a.py"], "does not go with", id="two ends"),
+        pytest.param(["--warm-when", "call", "--warmup-seconds", "1", "a.py"], "cannot be combined", id="two ends"),
     ],
 )
 def test_wrong_option_is_told(arguments, message):
@@ -89,9 +89,9 @@ def test_program_is_found(folder, write, words, command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param([], "run takes a program", id="nothing"),
+        pytest.param([], "run needs a program", id="nothing"),
         pytest.param(["gone.py"], "there is no script gone.py", id="script"),
-        pytest.param(["gone"], "there is no script and no command gone", id="command"),
+        pytest.param(["gone"], "no such script or command: gone", id="command"),
         pytest.param(["./gone"], "there is no program ./gone", id="path"),
         pytest.param(["."], "there is no program .", id="folder without a main"),
         pytest.param(["-m"], "-m takes a module", id="no module"),

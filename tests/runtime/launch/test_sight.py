@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from triton_doctor import Recording
-from triton_doctor.runtime.launch.following import is_python, option_that_keeps_us_out
+from triton_doctor.runtime.launch.following import find_blocking_option, is_python
 from triton_doctor.runtime.program_event import VariableEvent
 
 HERE = Path(__file__).parent
@@ -44,8 +44,8 @@ def run(folder, runner, write):
         ([], None),
     ],
 )
-def test_option_that_keeps_us_out_is_found(command, option):
-    assert option_that_keeps_us_out(command) == option
+def test_option_that_disables_recording_is_found(command, option):
+    assert find_blocking_option(command) == option
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,15 @@ def test_cache_folder_that_the_program_moves_is_reported(run, folder, program, m
 
 
 @pytest.mark.parametrize("option", ["-E", "-I", "-S"])
-def test_python_that_keeps_us_out_fails_the_limit(run, option):
+def test_python_that_cannot_be_recorded_fails_the_limit(run, option):
     done = run("", "--max-compiles", "9", command=("python", option, "-c", "print('done')"))
 
     assert (done.returncode, done.stdout) == (2, "done\n")
-    assert f"`python {option} -c print('done')` was not followed: {option} keeps us out" in done.stderr
+    assert f"`python {option} -c print('done')` was not followed: {option} disables recording" in done.stderr
     assert "the limit on compiles could not be checked" in done.stderr
 
 
-def test_python_that_keeps_us_out_is_named_without_a_limit_and_changes_no_status(run):
+def test_python_that_cannot_be_recorded_is_named_without_a_limit_and_changes_no_status(run):
     done = run("", command=("python", "-E", "-c", "exit(0)"))
 
     assert done.returncode == 0
@@ -100,13 +100,13 @@ def test_python_that_keeps_us_out_is_named_without_a_limit_and_changes_no_status
     assert "that could be followed imported triton" in done.stderr
 
 
-def test_child_that_keeps_us_out_is_in_the_report_and_the_recording(run, folder):
+def test_child_that_cannot_be_recorded_is_in_the_report_and_the_recording(run, folder):
     child = "subprocess.run([sys.executable, '-I', '-c', 'pass'], check=True)"
     done = run(f"{LAUNCH}import subprocess\n{child}\nlaunch(10)\n", "--max-compiles", "9", "-o", "run.jsonl")
 
     (line,) = [one for one in Recording.read(folder / "run.jsonl").warnings if one.kind == "unseen"]
     assert done.returncode == 2
-    assert "-I keeps us out" in line.message
+    assert "-I disables recording" in line.message
     assert line.message in " ".join(done.stderr.split())
 
 

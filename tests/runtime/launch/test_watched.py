@@ -240,7 +240,7 @@ def test_live_tells_each_compile_as_it_happens(run):
     done = run("from kernels import launch\nlaunch(10, 11)", "--live")
 
     lines = [line for line in done.err.splitlines() if line.startswith("triton-doctor: compiled")]
-    assert [line.rpartition(": ")[2] for line in lines] == ["the first of its kernel in this process", "10, 11"]
+    assert [line.rpartition(": ")[2] for line in lines] == ["the first variant of its kernel in this process", "10, 11"]
     assert "kernels.py:" in lines[0]
 
 

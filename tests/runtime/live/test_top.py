@@ -129,7 +129,7 @@ def test_all_ranks_are_shown_with_what_they_compile_and_wait_for(start, slow_too
     gone = wait_for(
         lambda: [state for state in read_all() if state.pid == killed.pid], lambda states: states[0].health == "gone"
     )
-    assert "gone without an end, killed?" in describe_state(gone[0], time.time_ns())
+    assert "ended without closing its recording, killed?" in describe_state(gone[0], time.time_ns())
     os.kill(stopped.pid, signal.SIGCONT)
     (tmp_path / "release").touch()
     run.wait(AT_MOST_S)

@@ -50,7 +50,7 @@ def watch(
 
 @dataclass(slots=True, kw_only=True)
 class Watched:
-    """One kernel under watch, and how often it compiled; a kernel made anew under its name goes on with the count."""
+    """One kernel under watch, and how often it compiled; a kernel created again under its name continues the count."""
 
     name: KernelName
     max_compiles: int | None
@@ -122,5 +122,5 @@ def _name_of(kernel: object) -> KernelName:
     while hasattr(function, "fn"):
         function = function.fn
     if not hasattr(function, "__code__"):
-        raise DoctorError(f"watch stands over {kernel!r}, which is no kernel", hint="put it next to `@triton.jit`")
+        raise DoctorError(f"watch needs a kernel, not {kernel!r}", hint="put it next to `@triton.jit`")
     return kernel_name(function)

@@ -141,9 +141,9 @@ def verify() -> None:
         if observer is None or observer.is_blinded:
             return
         if sys.modules.get("triton") is not _attached.triton:
-            message = "triton was imported a second time: what that one compiled is missing"
+            message = "triton was imported a second time: compiles of that copy are missing"
         elif not are_ours([*_attached.slots, *_attached.counter_slots]):
-            message = "the program replaced what triton is watched by: what it compiled after that is missing"
+            message = "the program replaced hooks of triton-doctor in triton: later compiles are missing"
         else:
             return
         observer.is_blinded = True

@@ -18,7 +18,7 @@ HINT = "`triton-doctor run script.py`, `run -m pytest`, `run -c 'code'`, or a co
 def resolve(words: Sequence[str]) -> tuple[str, ...]:
     """Return the command to start for the arguments `words`. Raises DoctorError if there is no such program."""
     if not words or not words[0]:
-        raise DoctorError("run takes a program", hint=HINT)
+        raise DoctorError("run needs a program", hint=HINT)
     first = words[0]
     if first in ("-m", "-c"):
         if len(words) < 2:
@@ -36,7 +36,7 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
     if os.access(beside, os.X_OK):
         return (beside, *words[1:])
-    raise DoctorError(f"there is no script and no command {first}", hint=f"the working directory is {working_folder()}")
+    raise DoctorError(f"no such script or command: {first}", hint=f"the working directory is {working_folder()}")
 
 
 def python_for_programs() -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TAKE_A_VALUE = "XW"
 END_THE_OPTIONS = "cm"
 # -E and -I ignore PYTHONPATH, -S does not import sitecustomize (docs.python.org, command line).
-KEEP_US_OUT = "EIS"
+DISABLE_SITE = "EIS"
 
 
 def is_python(program: str) -> bool:
@@ -21,7 +21,7 @@ def is_python(program: str) -> bool:
     return re.fullmatch(r"python[\d.]*[td]*", os.path.basename(program)) is not None
 
 
-def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
+def find_blocking_option(command: Sequence[str]) -> str | None:
     """Return the Python option in `command` that disables site packages: `-E`, `-I`, `-S`; else None."""
     if not command or not is_python(command[0]):
         return None
@@ -31,7 +31,7 @@ def option_that_keeps_us_out(command: Sequence[str]) -> str | None:
         if not word.startswith("-") or word in ("-", "--") or word.startswith("--"):
             return None
         for index, option in enumerate(word[1:], 1):
-            if option in KEEP_US_OUT:
+            if option in DISABLE_SITE:
                 return f"-{option}"
             if option in END_THE_OPTIONS:
                 return None

@@ -10,7 +10,7 @@ import os
 import time
 
 from triton_doctor.runtime.launch.environment import NOTES
-from triton_doctor.runtime.launch.following import describe_unfollowed, is_python, option_that_keeps_us_out
+from triton_doctor.runtime.launch.following import describe_unfollowed, find_blocking_option, is_python
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
 TYPE_CHECKING = False
@@ -61,12 +61,12 @@ class ProcessTree:
         command = _command(pid)
         if not command or not is_python(command[0]):
             return
-        option = option_that_keeps_us_out(command)
+        option = find_blocking_option(command)
         # A program that writes its title over its environment is not marked either, but it records.
         if option is None and self._is_marked(pid):
             return
         if _maps_triton(pid):
-            reason = "its environment is not that of the run" if option is None else f"{option} keeps us out"
+            reason = "its environment is not that of the run" if option is None else f"{option} disables recording"
             self._unfollowed[pid] = describe_unfollowed(command, f"{reason}, and it imported triton")
 
     def _is_marked(self, pid: int) -> bool:

@@ -109,16 +109,16 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
             hint=f"`triton-doctor run --dry {ours}` runs it dry, `triton-doctor run -- {' '.join(left)}` passes it on",
         )
     if options.warmup_seconds is not None and options.warm_when is not None:
-        raise DoctorError("--warm-when does not go with --warmup-seconds", hint="leave one out")
+        raise DoctorError("--warm-when cannot be combined with --warmup-seconds", hint="leave one out")
     if options.max_compiles_after_warmup is not None and options.warmup_seconds is None and options.warm_when is None:
         raise DoctorError(
-            "--max-compiles-after-warmup goes with --warm-when or --warmup-seconds", hint="--warm-when port:8000"
+            "--max-compiles-after-warmup needs --warm-when or --warmup-seconds", hint="--warm-when port:8000"
         )
     if options.tier is not None and options.max_compiles is None and options.max_compiles_after_warmup is None:
-        raise DoctorError("--tier goes with --max-compiles", hint="--max-compiles 4 --tier compiled")
+        raise DoctorError("--tier needs --max-compiles", hint="--max-compiles 4 --tier compiled")
     strays = [f"--{name.replace('_', '-')}" for name in OF_DRY_RUNS if name in values and options.dry is None]
     if strays:
-        raise DoctorError(f"{strays[0]} goes with --dry", hint=f"run --dry {strays[0]} ...")
+        raise DoctorError(f"{strays[0]} needs --dry", hint=f"run --dry {strays[0]} ...")
     if options.output == "":
         raise DoctorError("-o takes a file or a folder", hint="-o run.jsonl")
     return options

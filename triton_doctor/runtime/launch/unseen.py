@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_doctor.runtime.launch.following import describe_unfollowed, option_that_keeps_us_out
+from triton_doctor.runtime.launch.following import describe_unfollowed, find_blocking_option
 from triton_doctor.runtime.launch.process_notes import process_of
 
 # As `typing` has it, whose import costs a start of a program 10 ms.
@@ -30,9 +30,9 @@ def gather_unseen(
 
 
 def _unfollowed_program(command: Sequence[str]) -> Iterator[str]:
-    option = option_that_keeps_us_out(command)
+    option = find_blocking_option(command)
     if option is not None:
-        yield describe_unfollowed(command, f"{option} keeps us out, and whether it imported triton is not known")
+        yield describe_unfollowed(command, f"{option} disables recording, and whether it imported triton is unknown")
 
 
 def _outliving(processes: Sequence[tuple[int, str]], folder: RecordingFolder) -> Iterator[str]:

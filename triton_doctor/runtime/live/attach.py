@@ -49,7 +49,7 @@ def begin_watching(pid: int) -> None:
         execute(pid, path)
     except (OSError, RuntimeError) as error:
         os.unlink(path)
-        raise DoctorError(f"process {pid} cannot be told to watch: {error}", hint=RESTART) from error
+        raise DoctorError(f"cannot attach to process {pid}: {error}", hint=RESTART) from error
 
 
 def write_script() -> str:

@@ -113,8 +113,8 @@ def _cannot_read(pid: int, output: str) -> DoctorError:
         return DoctorError(f"there is no process {pid}", hint="`triton-doctor top` shows those that are watched")
     if DENIED in output:
         hint = "run as the same user or as root; a container needs `--cap-add SYS_PTRACE`"
-        return DoctorError(f"the system does not let us read process {pid}", hint=hint)
-    reason = next(iter(output.splitlines()), "py-spy says nothing").removeprefix("Error: ")
+        return DoctorError(f"no permission to read process {pid}", hint=hint)
+    reason = next(iter(output.splitlines()), "py-spy gave no reason").removeprefix("Error: ")
     return DoctorError(f"the stacks of process {pid} cannot be read: {reason}", hint="name a process that runs Python")
 
 

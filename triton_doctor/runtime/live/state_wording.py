@@ -26,7 +26,7 @@ LONG_S = 5.0
 HEALTH = {
     STOPPED: "stopped (SIGSTOP, or a debugger)",
     WAITING: "waits for a disk or the network",
-    UNHEARD: "its node says nothing any more",
+    UNHEARD: "its node no longer reports",
     ELSEWHERE: "in another container",
 }
 
@@ -37,7 +37,7 @@ def describe_state(state: ProcessState, now_ns: int) -> str:
     match state.health:
         case "gone":
             ago = seconds((now_ns - state.at_ns) / 1e9)
-            return f"gone without an end, killed? last seen {ago} ago: {doing}"
+            return f"ended without closing its recording, killed? last seen {ago} ago: {doing}"
         case "running":
             return doing
         case health:

@@ -48,7 +48,7 @@ class ProcessState:
 
     `health` is running, stopped (by SIGSTOP, or a debugger), gone (it ended without removing its file: it was killed),
     waiting (for a disk or the network, uninterruptibly), elsewhere (in another container, whose processes are not seen
-    from here), or unheard (its node says nothing any more). Times are Unix time. `step` is None where it has no steps.
+    from here), or unheard (its node no longer reports). Times are Unix time. `step` is None where it has no steps.
     `waits` is what a rank waits in or for, by its stack: a collective, or its GPU; empty where none was seen.
     `heartbeat_s` is what TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC of that rank is set to.
     """

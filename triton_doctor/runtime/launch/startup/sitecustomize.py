@@ -232,11 +232,11 @@ def find_python(command: Any) -> bool:
     if not os.path.basename(words[0]).startswith("python"):
         return False
     borrow_package()
-    from triton_doctor.runtime.launch.following import describe_unfollowed, is_python, option_that_keeps_us_out
+    from triton_doctor.runtime.launch.following import describe_unfollowed, find_blocking_option, is_python
 
-    option = option_that_keeps_us_out(words)
+    option = find_blocking_option(words)
     if option is not None:
-        reason = f"{option} keeps us out, and whether it imported triton is not known"
+        reason = f"{option} disables recording, and whether it imported triton is unknown"
         note("unfollowed", describe_unfollowed(words, reason))
     return option is None and is_python(words[0])
 
