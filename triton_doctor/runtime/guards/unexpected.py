@@ -17,7 +17,7 @@ NAMES_SHOWN = 10
 
 
 class CompileWarning(UserWarning):
-    """A kernel compiled, loaded from disk or was tuned when it was not to, or a guard cannot see whether one did."""
+    """Warns that a kernel compiled, loaded or was tuned against a guard, or that a guard cannot observe it."""
 
 
 class UncheckedError(RuntimeError):
