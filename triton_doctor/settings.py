@@ -7,6 +7,7 @@ import re
 import reprlib
 import tomllib
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,7 @@ def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
         read, expected = READERS[key]
         try:
             values[key.replace("-", "_")] = read(value)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             message = f"{place(key)}.{key} is {reprlib.repr(value)}"
             raise DoctorError(message, hint=f"it takes {expected}") from error
     settings = Settings(root=root, **values)
@@ -199,45 +200,35 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`?" if close else f"there are: {', '.join(sorted(known))}"
 
 
-def strings(value: object) -> tuple[str, ...]:
-    """Validate a TOML array of strings. Raises TypeError for anything else."""
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise TypeError
-    return tuple(value)
+def convert(wanted: Any, value: object) -> Any:
+    """Return the TOML `value` as the type `wanted`, arrays as tuples. Raises ValueError for another type."""
+    import msgspec
+
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        raise ValueError from error
 
 
-def string(value: object) -> str:
-    """Validate a TOML string. Raises TypeError for anything else."""
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+strings, string = partial(convert, tuple[str, ...]), partial(convert, str)
 
 
 def expressions(value: object) -> tuple[str, ...]:
-    """Validate a TOML array of Python expressions.
-
-    Raises TypeError for other types, ValueError if one does not parse.
-    """
+    """Validate a TOML array of Python expressions. Raises ValueError for anything else."""
     import ast
 
-    for text in strings(value):
+    texts: tuple[str, ...] = strings(value)
+    for text in texts:
         try:
             ast.parse(text.strip(), mode="eval")
         except (SyntaxError, RecursionError, MemoryError) as error:
             raise ValueError from error
-    return strings(value)
-
-
-def boolean(value: object) -> bool:
-    """Return a TOML boolean. Raises TypeError for anything else."""
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+    return texts
 
 
 def version(value: object) -> str:
     """Validate a version of two or three numbers. Raises ValueError for anything else."""
-    text = string(value)
+    text: str = string(value)
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,2}", text, re.ASCII):
         raise ValueError
     return text
@@ -252,17 +243,16 @@ def severity(value: object) -> Severity:
 
 
 def codes_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Validate a TOML table of arrays of strings. Raises TypeError for anything else."""
-    if not isinstance(value, dict):
-        raise TypeError
-    return tuple((pattern, strings(codes)) for pattern, codes in value.items())
+    """Validate a TOML table of arrays of strings. Raises ValueError for anything else."""
+    return tuple(convert(dict[str, tuple[str, ...]], value).items())
 
 
 def counts_by_pattern(value: object) -> tuple[tuple[str, int], ...]:
-    """Validate a TOML table of whole numbers that are not negative. Raises TypeError for anything else."""
-    if not isinstance(value, dict) or not all(type(count) is int and count >= 0 for count in value.values()):
-        raise TypeError
-    return tuple(value.items())
+    """Validate a TOML table of whole numbers that are not negative. Raises ValueError for anything else."""
+    counts = convert(dict[str, int], value)
+    if min(counts.values(), default=0) < 0:
+        raise ValueError
+    return tuple(counts.items())
 
 
 EXPRESSIONS = 'Python names and expressions: ["num_tokens", "batch.size"]'
@@ -280,7 +270,7 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "per-call": (expressions, EXPRESSIONS),
     "baseline": (string, 'the path of a file: "triton-doctor-baseline.json"'),
     "recordings": (strings, 'paths of files and folders: ["recordings/"]'),
-    "keep": (boolean, "true or false"),
+    "keep": (partial(convert, bool), "true or false"),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
 assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root", "pinned-triton"}

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.benchmarks.packages import FLA, FLAG_GEMS, LIGER, doctor, fetch, measure
-from triton_doctor.evidence.verification.overlay import importable
-from triton_doctor.evidence.verification.verify import TrialOutcome, verify
+from triton_doctor.evidence.verification.verify import TrialOutcome, importable, verify
 from triton_doctor.settings import Settings
 from triton_doctor.static.fix.rounds import fix, name_of
 from triton_doctor.static.fix.write import write_all

@@ -11,8 +11,7 @@ from inline_snapshot import snapshot
 from tests.report.example_scan import SUMMARY
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Span, Verdict
 from triton_doctor.report import Form, Show, View, render
-from triton_doctor.report.full import DETAILED, LONG
-from triton_doctor.report.grouping import group_findings
+from triton_doctor.report.full import DETAILED, LONG, group_findings
 from triton_doctor.static.scan import Scan
 from triton_doctor.terminal import follows_links
 

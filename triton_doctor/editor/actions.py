@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from lsprotocol.types import Diagnostic
 
+    from triton_doctor.editor.documents import Positions
     from triton_doctor.editor.folder import Checked, CheckedFolder
-    from triton_doctor.editor.positions import Positions
     from triton_doctor.finding import Finding
     from triton_doctor.static.scan import Scan
 

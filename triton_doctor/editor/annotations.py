@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import CodeLens, Command, Hover, InlayHint, InlayHintKind, MarkupContent, MarkupKind
 
-from triton_doctor.editor.positions import holds
+from triton_doctor.editor.documents import holds
 from triton_doctor.editor.recorded import format_kernel, format_parameter
 from triton_doctor.report.concise import plural
 from triton_doctor.report.hints import describe_hints
@@ -15,8 +15,8 @@ from triton_doctor.static.variability.values.lattice import Variability
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from triton_doctor.editor.documents import Positions
     from triton_doctor.editor.explained import ArgumentInFile, ExplainedFile, KernelInFile
-    from triton_doctor.editor.positions import Positions
     from triton_doctor.editor.recorded import RecordedRuns
     from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.finding import HintNote, Step

@@ -22,7 +22,7 @@ from triton_doctor.rulebook import installed_home
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from triton_doctor.editor.positions import Positions
+    from triton_doctor.editor.documents import Positions
     from triton_doctor.finding import Finding
 
 SOURCE = "triton-doctor"

@@ -9,8 +9,7 @@ from lsprotocol import types
 
 from triton_doctor.editor.actions import FIX_ALL, declare_actions, fix_action, fix_all_action, ignore_action
 from triton_doctor.editor.annotations import code_lenses, hover_at, inlay_hints
-from triton_doctor.editor.documents import encode, path_of
-from triton_doctor.editor.positions import overlap
+from triton_doctor.editor.documents import encode, overlap, path_of
 from triton_doctor.editor.recorded import FOLDER
 from triton_doctor.editor.server import DoctorServer
 from triton_doctor.editor.session import is_checked_alone
@@ -18,8 +17,8 @@ from triton_doctor.editor.session import is_checked_alone
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from triton_doctor.editor.documents import Positions
     from triton_doctor.editor.explained import ExplainedFile
-    from triton_doctor.editor.positions import Positions
     from triton_doctor.editor.recorded import RecordedRuns
     from triton_doctor.evidence.recorded_kernels import RecordedKernel
     from triton_doctor.static.python.module import Kernel

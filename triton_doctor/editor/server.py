@@ -11,9 +11,8 @@ from pygls.lsp.server import LanguageServer
 
 from triton_doctor.editor.actions import Edits
 from triton_doctor.editor.diagnostics import make_diagnostic
-from triton_doctor.editor.documents import decode, open_documents, uri_of
+from triton_doctor.editor.documents import Positions, decode, open_documents, uri_of
 from triton_doctor.editor.explained import ExplainedFile, explain_file
-from triton_doctor.editor.positions import Positions
 from triton_doctor.editor.recorded import RecordedRuns, find_recordings, read_runs
 from triton_doctor.editor.session import EditorSession
 from triton_doctor.errors import DoctorError

@@ -1,12 +1,15 @@
 """A scan for a reader at a terminal: what, where, the line itself, how the value got there, and what to do.
 
-A long report begins with its worst causes in full; of the others it tells what and where. Infos are counted.
+A long report begins with its worst causes in full; of the others it shows what and where. Infos are counted. One cause
+in many kernels is one block, and the blocks of a kernel stay together. A cause is a rule, a severity, a parameter, a
+message apart from the kernel's name, and a remedy. The most severe kernel comes first, then the one with most places.
 """
 
 from __future__ import annotations
 
 import io
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -26,17 +29,107 @@ from triton_doctor.report.concise import (
     summarize_evidence,
 )
 from triton_doctor.report.frame import Frame, draw_frame, draw_line
-from triton_doctor.report.grouping import Block, KernelBlocks, group_findings, kernel_of
 from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question
 from triton_doctor.rulebook import installed_home, rule_name
 from triton_doctor.terminal import environment_of_console, escape_line, escape_text, print_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from triton_doctor.finding import Finding, Step
     from triton_doctor.report import View
     from triton_doctor.static.scan import Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """`finding`, and the `others` of the same cause, in the order of places.
+
+    `followers` are of parameters that are computed from the one of `finding`: they add no variant of their own.
+    """
+
+    finding: Finding
+    others: tuple[Finding, ...] = ()
+    followers: tuple[Finding, ...] = ()
+
+    @property
+    def kernel(self) -> tuple[object, ...] | None:
+        """Return what identifies the kernel of the first finding; None if it is about no kernel."""
+        return kernel_of(self.finding)
+
+    @property
+    def size(self) -> int:
+        """Return the number of findings that the block represents."""
+        return 1 + len(self.others) + len(self.followers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelBlocks:
+    """The blocks that begin at one kernel, the most severe first; of no kernel, one block alone."""
+
+    kernel: str | None
+    place: Location | None
+    blocks: tuple[Block, ...]
+
+    @property
+    def rank(self) -> tuple[Severity, int]:
+        """Return the sort key: severity first, then the number of findings of the largest block."""
+        return max((block.finding.severity, block.size) for block in self.blocks)
+
+
+def kernel_of(finding: Finding) -> tuple[object, ...] | None:
+    """Return what identifies the kernel of `finding`; None if it is about no kernel."""
+    facts = finding.facts
+    return None if facts.kernel is None else (facts.kernel_location, facts.kernel)
+
+
+def group_findings(findings: Iterable[Finding]) -> tuple[KernelBlocks, ...]:
+    """Group `findings` into blocks of one cause, and those by kernel; the worst kernel first."""
+    by_cause: defaultdict[object, list[Finding]] = defaultdict(list)
+    followers: defaultdict[object, list[Finding]] = defaultdict(list)
+    in_order = sorted(findings, key=lambda finding: finding.order)
+    leading = {
+        (kernel_of(finding), finding.facts.parameter): finding for finding in in_order if not finding.facts.follows
+    }
+    for finding in in_order:
+        followed = (leading.get((kernel_of(finding), name)) for name in finding.facts.follows)
+        lead = next((leader for leader in followed if leader is not None and leader.severity >= finding.severity), None)
+        if lead is None or finding.evidence is not None:
+            by_cause[cause(finding)].append(finding)
+        else:
+            followers[cause(lead)].append(finding)
+    begun: defaultdict[object, list[Block]] = defaultdict(list)
+    for key, found in by_cause.items():
+        first, *others = found
+        block = Block(finding=first, others=tuple(others), followers=tuple(followers[key]))
+        begun[kernel_of(first) or first].append(block)
+    grouped = [
+        KernelBlocks(
+            kernel=blocks[0].finding.facts.kernel,
+            place=blocks[0].finding.facts.kernel_location,
+            blocks=tuple(sorted(blocks, key=lambda block: (-block.finding.severity, block.finding.order))),
+        )
+        for blocks in begun.values()
+    ]
+    return tuple(sorted(grouped, key=lambda kernel: ([-rank for rank in kernel.rank], kernel.blocks[0].finding.order)))
+
+
+def cause(finding: Finding) -> object:
+    """Return a key that is equal for findings with the same remedy and the same message, apart from the kernel.
+
+    A finding with evidence is a cause of its own, as recordings speak of one kernel only.
+    """
+    facts = finding.facts
+    if finding.evidence is not None:
+        return finding
+    advice = finding.advice and _of_any_kernel(finding.advice, facts.kernel)
+    what = (_of_any_kernel(finding.message, facts.kernel), advice, facts.parameter, facts.use)
+    return (finding.code, finding.severity, facts.variability, what)
+
+
+def _of_any_kernel(text: str, kernel: str | None) -> str:
+    return text if kernel is None else text.replace(f"`{kernel}`", "`...`")
+
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 NARROWEST = 40

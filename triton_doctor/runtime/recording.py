@@ -37,11 +37,11 @@ CAUSES_SHOWN = 12
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class Recording:
-    """What was seen, and of which processes. `events` holds at most one LaunchesEvent a process.
+    """The recorded events of one process, in order of time; or of several, one process after the other.
 
-    While it is watched, `events` grows and `live` counts the launches so far. `before` stands for what kernels had in
-    memory before the first compile of theirs in `events`, where that is known. Where `events` are of several processes,
-    `processes` are those, in the same order.
+    `headers` describe the processes. `events` grows while they run, and has at most one LaunchesEvent a process; `live`
+    counts the launches so far. `before` are compiles of variants that kernels had in memory before the first of their
+    compiles in `events`, where known. With several processes, `processes` are their recordings.
     """
 
     headers: list[Header] = field(default_factory=list)

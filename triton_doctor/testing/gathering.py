@@ -91,7 +91,7 @@ class Gathering:
         ours = self._session
         lines = list(ours.trouble)
         if ours.options.summary:
-            from triton_doctor.testing.tally import summarize
+            from triton_doctor.testing.variants import summarize
 
             lines += summarize(ours.tests, ours.setups)
             if ours.children:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.ledger import Phase
     from triton_doctor.testing.options import Options
-    from triton_doctor.testing.tally import Row
-    from triton_doctor.testing.variants import Variant
+    from triton_doctor.testing.variants import Row, Variant
 
 IMPORTS = "imports"
 
@@ -134,8 +133,7 @@ class PytestSession:
         if not (marks or self.ledger.events or self.trouble):
             return None
         from triton_doctor.runtime.compile_limits import Limit, limits_of
-        from triton_doctor.testing.failure import describe_excess, describe_unknown
-        from triton_doctor.testing.marks import excess_of_test, limits_of_marks
+        from triton_doctor.testing.failure import describe_excess, describe_unknown, excess_of_test, limits_of_marks
         from triton_doctor.testing.variants import variants_in
 
         marked = limits_of_marks([(mark.args, mark.kwargs) for mark in of_node] for of_node in marks)
@@ -174,7 +172,7 @@ class PytestSession:
         if self._baseline is None:
             return None
         from triton_doctor.testing.failure import describe_unknown
-        from triton_doctor.testing.tally import variants_of_rows
+        from triton_doctor.testing.variants import variants_of_rows
 
         unknown: dict[tuple[str, Variant], None] = {}
         for rows in self.setups.values():
@@ -186,7 +184,7 @@ class PytestSession:
         events = self.ledger.events
         if len(events) == phase.start:
             return None
-        from triton_doctor.testing.tally import tally
+        from triton_doctor.testing.variants import tally
 
         of_test, aside = phase.of_test(events), phase.aside(events)
         tests, setups = tally(of_test, self.before(of_test)), tally(aside, self.before(aside))
@@ -209,7 +207,7 @@ class PytestSession:
         """Return what this process compiled outside of tests."""
         if not self.ledger.events:
             return {"tests": [], "setups": [], "made_with": {}}
-        from triton_doctor.testing.tally import tally
+        from triton_doctor.testing.variants import tally
 
         return {"tests": [], "setups": tally(self.ledger.outside()), "made_with": self._made_with_here()}
 
@@ -226,7 +224,7 @@ class PytestSession:
         if path is None or not self.options.update_baseline:
             return None
         from triton_doctor.testing.baseline import Baseline, write_baseline
-        from triton_doctor.testing.tally import variants_of_rows
+        from triton_doctor.testing.variants import variants_of_rows
 
         every = [row for rows in (*self.tests.values(), *self.setups.values()) for row in rows]
         counts = list(variants_of_rows(every))

@@ -1,8 +1,17 @@
-"""Verifies fixes: compiles each kernel that they change as it was and as it will be, and returns verdicts."""
+"""Verifies fixes: compiles each kernel that they change as it was and as it will be, and returns verdicts.
+
+What is compiled is a folder of links to the source tree with the fixed files replaced, in a process of its own.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import queue
+import subprocess
+import sys
 import tempfile
+import threading
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,18 +19,128 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.evidence.kernel_matching import owners_of
-from triton_doctor.evidence.verification.child import Child
 from triton_doctor.evidence.verification.launch_arguments import VALUES, Cases, made_up, recorded
-from triton_doctor.evidence.verification.overlay import Importable, importable, overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
 
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.event import CompileEvent
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.module import Kernel
+
+
+class Importable(NamedTuple):
+    """A file as imports know it: `module` below the folder `root`."""
+
+    root: Path
+    module: str
+
+
+def importable(path: Path) -> Importable:
+    """Return the folder above the outermost package around `path`, and the module's dotted name from there."""
+    folder, parts = path.parent, [path.stem]
+    while (folder / "__init__.py").exists():
+        parts.append(folder.name)
+        folder = folder.parent
+    if parts[0] == "__init__":
+        parts = parts[1:]
+    return Importable(folder, ".".join(reversed(parts)))
+
+
+def overlay(root: Path, files: Mapping[Path, bytes], into: Path) -> None:
+    """Fill `into` with links to all that `root` holds, and write `files`, which replace those of the same path."""
+    changed = {path.relative_to(root).parts: data for path, data in files.items() if path.is_relative_to(root)}
+    _mirror(root, into, changed)
+
+
+def _mirror(source: Path, target: Path, changed: Mapping[tuple[str, ...], bytes]) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    inner: dict[str, dict[tuple[str, ...], bytes]] = {}
+    for parts, data in changed.items():
+        inner.setdefault(parts[0], {})[parts[1:]] = data
+    with os.scandir(source) as entries:
+        for entry in entries:
+            if entry.name == "__pycache__":
+                continue
+            below = inner.get(entry.name)
+            if below is None:
+                (target / entry.name).symlink_to(source / entry.name)
+            elif () in below:
+                (target / entry.name).write_bytes(below[()])
+            else:
+                _mirror(source / entry.name, target / entry.name, below)
+
+
+# A compile takes seconds at the most; what was made up may be larger than what anybody launches.
+_LONGEST_SECONDS = 60
+_NOT_FOR_CHILDREN = ("TRITON_INTERPRET", "TRITON_KERNEL_DUMP", "TRITON_KERNEL_OVERRIDE", "TRITON_ALWAYS_COMPILE")
+
+
+class Child:
+    """A process `python -m triton_doctor.runtime.trial` with one job, in `folder`; killed after a minute of silence."""
+
+    def __init__(self, job: Mapping[str, Any], folder: Path) -> None:
+        """Start it."""
+        home = str(Path(__file__).parents[3])
+        environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_CHILDREN}
+        environment |= {
+            "PYTHONPATH": os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")])),
+            "PYTHONDONTWRITEBYTECODE": "1",  # the folder holds links to the user's own
+            "TRITON_CACHE_DIR": str(folder / "cache"),
+            "TRITON_DISABLE_LINE_INFO": "1",
+        }
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._too_long = False
+        self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed with the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "triton_doctor.runtime.trial"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=environment,
+            cwd=folder,
+            text=True,
+        )
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(job))
+        self._process.stdin.close()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def results(self) -> Iterator[dict[str, Any]]:
+        """Yield the results of the process until it ends or is silent for too long."""
+        while True:
+            try:
+                line = self._lines.get(timeout=_LONGEST_SECONDS)
+            except queue.Empty:
+                self._too_long = True
+                return
+            if line is None:
+                return
+            yield json.loads(line)
+
+    def why_it_ended(self) -> str:
+        """Return the last line of its stderr, or that it took too long."""
+        if self._too_long:
+            return f"it took more than {_LONGEST_SECONDS} s"
+        self._stderr.seek(0)
+        lines = [line for line in self._stderr.read().splitlines() if line.strip()]
+        return lines[-1].strip()[:200] if lines else f"the process ended with {self._process.returncode}"
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
 
 
 class TrialOutcome(StrEnum):

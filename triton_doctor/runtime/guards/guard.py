@@ -25,7 +25,7 @@ AFTER_WARMUP = "after the warm-up"
 
 
 class Guard:
-    """What stands after a warm-up, until `close`; also a context, which closes it."""
+    """A guard that is active from the end of the warm-up until `close`; as a context, it closes at the end."""
 
     def __init__(self, kernel: str, reaction: Reaction, when: str | None = None) -> None:
         """Start the guard, or with `when` wait until that condition holds."""

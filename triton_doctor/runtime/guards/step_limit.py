@@ -35,7 +35,7 @@ def limit_compiling_steps(at_most: int, *, of: int = 100, on_excess: StepReactio
 
 
 class StepLimit:
-    """A limit on the steps that compile, until `close`; also a context, which closes it."""
+    """A limit on the steps that compile, active until `close`; as a context, it closes at the end."""
 
     def __init__(self, at_most: int, of: int, reaction: StepReaction) -> None:
         from triton_doctor.runtime import hooks

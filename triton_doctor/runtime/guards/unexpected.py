@@ -17,17 +17,17 @@ NAMES_SHOWN = 10
 
 
 class CompileWarning(UserWarning):
-    """A kernel compiled, loaded from disk or was tuned when it was not to, or a guard cannot see whether one did."""
+    """Warns that a kernel compiled, loaded or was tuned against a guard, or that a guard cannot observe it."""
 
 
 class UncheckedError(RuntimeError):
-    """A guard that was to raise could not see whether kernels compiled."""
+    """Raised by a guard that was set to raise and could not observe whether kernels compiled."""
 
 
 class UnexpectedCompileError(RuntimeError):
-    """A kernel compiled, loaded from disk or was tuned when it was not to.
+    """Raised for a kernel that compiled, loaded from disk or was tuned against a guard.
 
-    `recompile` has the event, its cause (`code`), what changed, and which values it has had.
+    `recompile` has the event, its cause (`code`), what changed, and the values that it has had.
     """
 
     def __init__(self, recompile: Recompile, reason: str) -> None:
@@ -54,9 +54,9 @@ class UnexpectedCompileError(RuntimeError):
 
 
 class CompilingStepsError(RuntimeError):
-    """More steps or requests compiled, loaded or tuned a kernel than the last ones were to.
+    """Raised if more steps or requests compiled, loaded or tuned kernels than the limit allows.
 
-    `compiling` names those that did, of the last `count`; `last` is the latest compile, with its cause.
+    `compiling` names those of the last `count` that did; `last` is the latest compile, with its cause.
     """
 
     def __init__(self, kind: str, compiling: tuple[str, ...], count: int, at_most: int, last: Recompile) -> None:

@@ -64,9 +64,10 @@ class SweptKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What was called where, and what moved. `stopped` are the points at which the function raised, with the error.
+    """The result of a sweep: the points (sizes of the dimensions) that ran, and the kernels launched at them.
 
-    `found` are those where a random search met a variant that nothing before had predicted.
+    `stopped` are the points at which the function raised, with the error. `found` are those where a random search met a
+    variant that nothing before had predicted.
     """
 
     dimensions: tuple[Dimension, ...]
