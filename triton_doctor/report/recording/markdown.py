@@ -53,7 +53,10 @@ def render_markdown(account: Account, *, cwd: Path) -> str:
     blocks += [settled] if settled else []
     advice = _list(
         title_advice(account),
-        (f"{describe_saved(found)}: {describe_advice(found, cwd)} ({describe_rules(found)})" for found in advise(account)),
+        (
+            f"{describe_saved(found)}: {describe_advice(found, cwd)} ({describe_rules(found)})"
+            for found in advise(account)
+        ),
     )
     blocks += ["## where the time went", _time(account)] if account.dry is None else advice
     if account.kernels:
