@@ -191,3 +191,4 @@ def test_function_that_has_the_name_of_its_kernel_is_an_entry_of_that_name(tmp_p
     text = KERNEL + "\n\nkernel = scale_kernel\n\n\ndef scale_kernel(x):\n    kernel[(1,)](x, x, 1, BLOCK=16)\n"
 
     assert ("function", "ops:scale_kernel") in keys(find_in(tmp_path, {"ops.py": text}))
+    assert keys(find_in(tmp_path, {"ops.py": text}, names=("scale_kernel",))) == [("function", "ops:scale_kernel")]

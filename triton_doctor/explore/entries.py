@@ -150,9 +150,7 @@ class _EntryFinder:
     def found(self, root: Path, copied: tuple[str, ...]) -> Found:
         """Return everything that was found."""
         kinds = dict(self._entries())
-        functions = self._graph.functions
-        names = {place: name_in_module(functions[place]) if place in functions else place[1] for place in kinds}
-        keys = {place: f"{self._roots.module_name(place[0])}:{name}" for place, name in names.items()}
+        keys = {place: f"{self._roots.module_name(place[0])}:{self._name(place)}" for place in kinds}
         owners = {inner: place for place in kinds for inner in self._parts(place)}
         reached = {place: self._entries_used(place, owners) for place in kinds}
         callers = defaultdict[Place, list[str]](list)
@@ -165,7 +163,7 @@ class _EntryFinder:
                     path=self._own(place[0]),
                     line=self._graph.line(place),
                     module=self._roots.module_name(place[0]),
-                    name=names[place],
+                    name=self._name(place),
                     kind=kind,
                     kernels=tuple(f"{self._own(kernel.path)}:{kernel.name}" for kernel in self._graph.kernels(place)),
                     callers=tuple(sorted(callers[place])),
@@ -250,14 +248,19 @@ class _EntryFinder:
         return method if method in self._graph.leading else None
 
     def _is_wanted(self, place: Place) -> bool:
-        qualname = place[1]
-        return not self._names or not self._names.isdisjoint({qualname, qualname.rpartition(".")[2]})
+        name = self._name(place)
+        return not self._names or not self._names.isdisjoint({name, name.rpartition(".")[2]})
+
+    def _name(self, place: Place) -> str:
+        """Return the name by which a user calls the function or class at `place`."""
+        function = self._graph.functions.get(place)
+        return place[1] if function is None else name_in_module(function)
 
     def _is_entry(self, place: Place) -> bool:
         """Return whether the function or method at `place` is an entry."""
         if not self._is_wanted(place):
             return False
-        if place[1] in self._names or self._names:
+        if self._names:
             return True
         module, function = self._graph.modules[place[0]], self._graph.functions[place]
         if self._is_left_out_file(place):
@@ -289,7 +292,7 @@ class _EntryFinder:
         launched = () if place[0] in self._shown else self._graph.launches.get(place, ())
         kernels = tuple(f"{self._own(kernel.path)}:{kernel.name}" for kernel in launched)
         self._left_out[path, line, place[1]] = LeftOut(
-            path=path, line=line, name=place[1], reason=reason, launches=kernels
+            path=path, line=line, name=self._name(place), reason=reason, launches=kernels
         )
 
     def _parts(self, place: Place) -> Iterator[Place]:

@@ -68,25 +68,15 @@ class StateChanges:
 
     def set_size(self, symbol: str, size: object) -> None:
         """Give a symbol another size."""
-        if type(size) is not int or abs(size) > LARGEST_SIZE or symbol in self.state.products:
+        if type(size) is not int or abs(size) > LARGEST_SIZE:
             return
         if (size < 0 and self.state.is_axis(symbol)) or self.state.size(symbol) == size:
             return
         self._copy(f"{symbol} is {size}").sizes[symbol] = size
 
-    def set_product(self, symbol: str, factors: tuple[str | int, ...]) -> None:
-        """Let a size be a product of others."""
-        if (
-            symbol in factors
-            or symbol in self.state.products
-            or any(symbol in self.state.products.get(str(factor), ()) for factor in factors)
-        ):
-            return
-        self._copy(f"{symbol} is {'*'.join(map(str, factors))}").products[symbol] = factors
-
     def unify(self, symbol: str, other: str, *, provenance: Provenance = "unknown", what: str = "") -> None:
         """Let every place of `symbol` have `other`, since they must be equal."""
-        if symbol == other or symbol in self.state.products or symbol in self.state.products.get(other, ()):
+        if symbol == other:
             return
         new = self._copy(f"{symbol} is {other}")
         places = list(new.paths_of(symbol))
@@ -158,7 +148,3 @@ class StateChanges:
         elif is_enum(type(value)):
             member = Spec(kind="enum", cls=name_class(type(value)), value=value.name)  # type: ignore[attr-defined]
             self._copy(f"{path} is {value}").set_spec(path, member)
-
-    def make_object(self, path: str, cls: type) -> None:
-        """Let an argument be an object of a class of the project."""
-        self.guesser.add_object(self._copy(f"{path} is a {cls.__name__}"), path, cls)

@@ -202,10 +202,7 @@ class DriverText:
         return self._size(max(firsts, key=self._state.size)) if firsts else "1"
 
     def _size(self, symbol: str) -> str:
-        factors = self._state.products.get(symbol)
-        if factors is None:
-            return self._names.get(symbol, str(self._state.sizes[symbol]))
-        return " * ".join(str(factor) if isinstance(factor, int) else self._size(factor) for factor in factors)
+        return self._names.get(symbol, str(self._state.size(symbol)))
 
 
 def write_test(name: str, driver: str, sizes: Mapping[str, Sequence[int]]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -15,9 +14,9 @@ import torch
 
 from triton_doctor.explore.child import naming
 from triton_doctor.explore.child.building import is_enum, locate_class, name_class
-from triton_doctor.explore.child.source import assigned_values, definition_of
+from triton_doctor.explore.child.source import definition_of
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOATING, Spec, State
-from triton_doctor.explore.child.target import class_parameters, constructor_of
+from triton_doctor.explore.child.target import class_parameters
 from triton_doctor.explore.model import FunctionNotes, ParameterNotes
 
 if typing.TYPE_CHECKING:
@@ -27,11 +26,8 @@ EMPTY = inspect.Parameter.empty
 NOTHING = ParameterNotes()
 # Constructor arguments that are objects with constructor arguments that are objects.
 DEEPEST = 3
-MOST_CLASSES = 4
 # Letters that are sizes more often than tensors.
 SIZE_LETTERS = frozenset("BCHLMNST")
-# Everything of these is an attribute of any module.
-TORCHS = frozenset(torch.nn.Module.__mro__)
 
 
 class Notes:
@@ -136,19 +132,6 @@ class Guesser:
         state.set_spec(path, Spec(kind="object", cls=name_class(cls)))
         self._add_parameters(state, f"{path}.", cls.__init__, class_parameters(cls), depth + 1)
 
-    def classes_with(self, name: str, names: Mapping[str, Any]) -> list[Any]:
-        """Return the classes of the project, among `names` and the modules loaded, that define `name`."""
-        modules = [
-            module
-            for module in list(sys.modules.values())
-            if self.notes.is_inside(getattr(module, "__file__", None) or "")
-        ]
-        found: dict[Any, None] = {}
-        for each in (*names.values(), *(value for module in modules for value in vars(module).values())):
-            if inspect.isclass(each) and self._is_constructed(each) and _defines(each, name):
-                found[each] = None
-        return list(found)[:MOST_CLASSES]
-
     def _is_constructed(self, cls: Any) -> bool:
         """Return whether an argument of this class is made by its constructor: it is of the project, or a record."""
         if is_enum(cls) or issubclass(cls, torch.Tensor) or not name_class(cls):
@@ -211,7 +194,7 @@ class Guesser:
                 symbol, role = f"axis{index}of{rank}", naming.role_at(index, rank)
             if rank == 1 and symbol == "last" and naming.INTEGER_TENSORS.search(name):
                 symbol, role = "axis0of1", "length"
-            if symbol not in state.sizes and symbol not in state.products:
+            if symbol not in state.sizes:
                 state.sizes[symbol] = naming.choose_size(role, state.sizes.values())
             symbols.append(symbol)
         return tuple(symbols)
@@ -239,16 +222,6 @@ ATTRIBUTE_SIZES = (
     (("hidden", "embd", "embed", "d_model", "intermediate", "dim", "size", "width", "inner"), 256),
     (("max", "len", "chunk", "block", "window", "num", "n_"), 128),
 )
-
-
-def _defines(cls: Any, name: str) -> bool:
-    """Return whether objects of `cls` have the attribute `name`."""
-    if name in getattr(cls, "__dataclass_fields__", ()) or any(name in vars(each) for each in cls.__mro__[:-1]):
-        return not issubclass(cls, torch.nn.Module) or any(
-            name in vars(each) for each in cls.__mro__ if each not in TORCHS
-        )
-    constructor = definition_of(constructor_of(cls))
-    return constructor is not None and bool(assigned_values(constructor, f"self.{name}", 10**9))
 
 
 def new_integer(state: State, path: str, size: int) -> Spec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,7 +13,7 @@ from triton_doctor.explore.child.frames import UNKNOWN, LiveFrame, Tracker, fram
 from triton_doctor.explore.child.solver import Solver, shape_subject, tests_around
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from triton_doctor.explore.child.calling import Seen
     from triton_doctor.explore.child.guesses import Guesser
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 8
 FEW = 3
 NUMBER = re.compile(r"(?<![\w.])(\d+)(?![\w.]*[a-zA-Z])|(?<=\dx)(\d+)\b|\b(\d+)(?=x\d)")
-AXIS_METHODS = frozenset(
-    "transpose permute sum mean unsqueeze squeeze chunk split softmax cumsum movedim size stride flatten amax".split()
-)
 # Messages that say which two sizes must be equal.
 PAIRS = (
     re.compile(r"same reduction dim, but got \[\d+, (\d+)\] X \[(\d+), \d+\]"),
@@ -71,8 +68,6 @@ class Repair:
         match self.error:
             case AssertionError():
                 self._conditions(frame)
-            case IndexError():
-                self._index(frame)
             case AttributeError():
                 self._attribute(frame)
             case TypeError():
@@ -131,41 +126,6 @@ class Repair:
                         self.changes.set_size(spec.axes[0], wanted)
                     self.changes.make(path, "tensor", "list")
 
-    def _index(self, frame: LiveFrame) -> None:
-        """Add an axis that a tensor does not have."""
-        for node in ast.walk(frame.statement):
-            match node:
-                case ast.Subscript(value=ast.Attribute(value=subject, attr="shape"), slice=index):
-                    self._need_axes(subject, [index], frame)
-                case ast.Call(func=ast.Attribute(value=subject, attr=method), args=args) if method in AXIS_METHODS:
-                    named = [keyword.value for keyword in node.keywords if keyword.arg == "dim"]
-                    self._need_axes(subject, [*args, *named], frame)
-                case ast.Subscript(value=subject, slice=ast.Tuple(elts=indices)):
-                    value = frame.evaluate(subject)
-                    if isinstance(value, torch.Tensor) and value.dim() < len(indices):
-                        self._add_rank(subject, len(indices), frame)
-                case _:
-                    pass
-        limits = re.search(r"expected to be in range of \[-(\d+), \d+\]", self.text)
-        if limits and not self.changes.states:
-            for node, value in self._tensors_in(frame):
-                if value.dim() == int(limits.group(1)):
-                    self._add_rank(node, value.dim() + 1, frame)
-
-    def _need_axes(self, subject: ast.expr, indices: list[ast.expr], frame: LiveFrame) -> None:
-        places = [index for index in map(frame.evaluate, indices) if type(index) is int]
-        needed = max((index + 1 if index >= 0 else -index for index in places), default=0)
-        value = frame.evaluate(subject)
-        if isinstance(value, torch.Tensor) and value.dim() < needed <= 6:
-            self._add_rank(subject, needed, frame)
-
-    def _add_rank(self, subject: ast.expr, needed: int, frame: LiveFrame) -> None:
-        """Give the argument that `subject` was made of as many further axes as `subject` lacks."""
-        value, path = frame.evaluate(subject), self.tracker.path_of(subject, frame)
-        spec = self.state.specs.get(path or "")
-        if spec is not None and isinstance(value, torch.Tensor):
-            self.changes.set_rank(path, len(spec.axes) + needed - value.dim())
-
     def _attribute(self, frame: LiveFrame) -> None:
         """Make a tensor of what has no `x.shape`, a config of what has no `cfg.heads`."""
         found = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", self.text)
@@ -180,18 +140,11 @@ class Repair:
                 continue
             is_tensor = name in TENSOR_METHODS
             if isinstance(value, torch.Tensor):
-                self._object_with(path, name, frame)
                 self.changes.make(path, "config", "int", "none")
             elif is_tensor:
                 self.changes.make(path, "tensor")
             else:
-                self._object_with(path, name, frame)
                 self.changes.make(path, "config", "tensor")
-
-    def _object_with(self, path: str, name: str, frame: LiveFrame) -> None:
-        """Make an object of a class of the project that has the attribute `name`."""
-        for cls in self.changes.guesser.classes_with(name, frame.frame.f_globals):
-            self.changes.make_object(path, cls)
 
     def _type(self, frame: LiveFrame) -> None:
         """Make an argument of another kind."""
@@ -226,7 +179,7 @@ class Repair:
     # What the message says
 
     def _view(self, frame: LiveFrame) -> None:
-        """Fit the axes of x to `x.view(b, t, h, d)`, where its last axis is not h*d."""
+        """Fit the axes of x in `x.view(b, t, h, d)` to those of another tensor."""
         if not re.search(r"is invalid for input of size|size of tensor|shape '", self.text):
             return
         for node in ast.walk(frame.statement):
@@ -235,12 +188,7 @@ class Repair:
             value = frame.evaluate(node.func.value)
             if node.func.attr not in ("view", "reshape", "unflatten", "expand") or not isinstance(value, torch.Tensor):
                 continue
-            wanted = [frame.evaluate(argument) for argument in node.args]
-            if len(wanted) == 1 and isinstance(wanted[0], tuple | list | torch.Size):
-                wanted = list(wanted[0])
-            path = self.tracker.path_of(node.func.value, frame)
-            self._reshape(path, list(value.shape), wanted)
-            self._like_others(path)
+            self._like_others(self.tracker.path_of(node.func.value, frame))
 
     def _like_others(self, path: str | None) -> None:
         """Let a tensor have the axes of another one of its rank."""
@@ -249,26 +197,6 @@ class Repair:
             is_alike = other.kind == "tensor" and spec is not None and len(other.axes) == len(spec.axes)
             if path is not None and spec is not None and is_alike and other.axes != spec.axes:
                 self.changes.set_axes(path, other.axes, {})
-
-    def _reshape(self, path: str | None, shape: list[int], wanted: list[Any]) -> None:
-        """Let a size of `shape` be the product of what it is taken apart to."""
-        while shape and wanted and shape[0] == wanted[0]:
-            shape, wanted = shape[1:], wanted[1:]
-        while shape and wanted and shape[-1] == wanted[-1]:
-            shape, wanted = shape[:-1], wanted[:-1]
-        if shape and len(wanted) == 2 and wanted[0] == -1:
-            # Rows of so many elements: the last axis has as many.
-            for symbol in self.state.symbols_of(shape[-1]):
-                for other in self.state.symbols_of(wanted[1]):
-                    self.solver.tie(symbol, other, self.text[:80])
-            return
-        if len(shape) != 1 or len(wanted) < 2 or not all(type(each) is int for each in wanted):
-            return
-        factors = tuple(next(iter(self.state.symbols_of(each)), each) for each in wanted if each != -1)
-        if -1 in wanted:
-            factors = (*factors, 4)
-        for symbol in self.state.symbols_of(shape[0]):
-            self.changes.set_product(symbol, factors)
 
     def _numbers(self, frame: LiveFrame | None) -> None:
         """Tie two sizes in a message, or give the one what the other must be."""
@@ -290,9 +218,9 @@ class Repair:
                         self.solver.tie(item, other, self.text[:80])
         for number, symbols in numbers:
             if not symbols and number > 1:
-                for size, others in known[:FEW]:
+                for _, others in known[:FEW]:
                     for symbol in others[:2]:
-                        self._relate(symbol, size, number)
+                        self.changes.set_size(symbol, number)
 
     def _equal_sizes(self, first: int, other: int) -> None:
         """Tie the symbols of two sizes that must be the same, or give the one what the other is."""
@@ -300,24 +228,9 @@ class Repair:
         for symbol in symbols if first != other else ():
             for each in others:
                 self.solver.tie(symbol, each, self.text[:80])
-        for known, size, needed in ((symbols, first, other), (others, other, first)):
+        for known, needed in ((symbols, other), (others, first)):
             for symbol in known if not (symbols and others) and first != other else ():
-                self._relate(symbol, size, needed)
-
-    def _relate(self, symbol: str, size: int, number: int) -> None:
-        """Let `symbol` be `number`, as a product of other symbols where it is one."""
-        symbols = [each for each in self.state.free if self.state.size(each) > 1 and each != symbol]
-        for index, first in enumerate(symbols):
-            for other in symbols[index:]:
-                if self.state.size(first) * self.state.size(other) == number:
-                    self.changes.set_product(symbol, (first, other))
-                elif number % size == 0 and self.state.size(first) * size == number:
-                    break
-        for item in symbols:
-            factor, rest = divmod(number, self.state.size(item))
-            if not rest and 1 < factor <= 8:
-                self.changes.set_product(symbol, (item, factor))
-        self.changes.set_size(symbol, number)
+                self.changes.set_size(symbol, needed)
 
     def _gradient(self) -> None:
         """Give an argument the shape that its gradient has."""
@@ -354,14 +267,6 @@ class Repair:
                         self.changes.set_rank(path, rank)
             elif spec.kind in ("none", "default", "int", "float", "bool"):
                 self.changes.make(path, "tensor")
-
-    def _tensors_in(self, frame: LiveFrame) -> Iterator[tuple[ast.expr, Any]]:
-        """Yield the names and attributes of the failing statement that are tensors."""
-        for node in ast.walk(frame.statement):
-            if isinstance(node, ast.Name | ast.Attribute):
-                value = frame.evaluate(node)
-                if isinstance(value, torch.Tensor):
-                    yield node, value
 
 
 def where_of(seen: Seen, is_inside: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:

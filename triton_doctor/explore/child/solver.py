@@ -289,8 +289,6 @@ class Solver:
         for symbol in changes.state.symbols_of(number):
             changes.set_size(symbol, -(-number // divisor) * divisor + rest)
             changes.set_size(symbol, divisor * 4 + rest)
-            for factor in changes.state.symbols_of(divisor):
-                changes.set_product(symbol, (factor, 4))
         for symbol in changes.state.symbols_of(divisor):
             smaller = next((each for each in (divisor // 2, 16, 8, 4, 2, 1) if each and number % each == rest), None)
             changes.set_size(symbol, smaller)

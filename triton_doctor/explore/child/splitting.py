@@ -121,16 +121,13 @@ def split_symbol(trials: SizeTrials, symbol: str, names: AxisNames) -> SymbolAxe
 
 
 def places_of(state: State, symbol: str) -> list[Place]:
-    """Return where `symbol` is a size, those of constructors and configs first; else where it is a factor of one."""
+    """Return where `symbol` is a size, those of constructors and configs first."""
     found = [
         Place(argument=path, axis=None if spec.kind == "int" else index)
         for path, spec in state.specs.items()
         for index, own in enumerate(spec.axes)
         if own == symbol
     ]
-    if not found:
-        products = [product for product, factors in state.products.items() if symbol in factors]
-        found = [place for product in products for place in places_of(state, product)]
     return sorted(found, key=lambda place: (_tie(state, place) is None, place.axis is None))
 
 

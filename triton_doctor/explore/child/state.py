@@ -55,14 +55,10 @@ class Tie(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, kw_only=True):
-    """A call. `products` are sizes that must be a product: of other symbols and of numbers.
-
-    `dtype` is that of the floating tensors, `note` what was changed last.
-    """
+    """A call. `dtype` is that of the floating tensors, `note` what was changed last."""
 
     specs: dict[str, Spec] = {}
     sizes: dict[str, int] = {}
-    products: dict[str, tuple[str | int, ...]] = {}
     dtype: str = "float32"
     ties: tuple[Tie, ...] = ()
     note: str = ""
@@ -72,39 +68,25 @@ class State(msgspec.Struct, kw_only=True):
         return State(
             specs=dict(self.specs),
             sizes=dict(self.sizes),
-            products=dict(self.products),
             dtype=self.dtype,
             ties=self.ties,
             note=note,
         )
 
     def size(self, symbol: str) -> int:
-        """Return the size of `symbol`, of a product that of its factors."""
-        factors = self.products.get(symbol)
-        if factors is None:
-            return self.sizes[symbol]
-        size = 1
-        for factor in factors:
-            size *= factor if isinstance(factor, int) else self.size(factor)
-        return size
+        """Return the size of `symbol`."""
+        return self.sizes[symbol]
 
     @property
     def used(self) -> set[str]:
-        """Return the symbols that some argument has, and the factors of them."""
-        symbols = {symbol for spec in self.specs.values() for symbol in spec.axes}
-        pending = list(symbols)
-        while pending:
-            for factor in self.products.get(pending.pop(), ()):
-                if isinstance(factor, str) and factor not in symbols:
-                    symbols.add(factor)
-                    pending.append(factor)
-        return symbols
+        """Return the symbols that some argument has."""
+        return {symbol for spec in self.specs.values() for symbol in spec.axes}
 
     @property
     def free(self) -> tuple[str, ...]:
         """Return the symbols that may be varied."""
         used = self.used
-        return tuple(symbol for symbol in self.sizes if symbol in used and symbol not in self.products)
+        return tuple(symbol for symbol in self.sizes if symbol in used)
 
     def is_axis(self, symbol: str) -> bool:
         """Return whether `symbol` is an axis of a tensor, not just an int."""
@@ -139,8 +121,6 @@ class State(msgspec.Struct, kw_only=True):
             if symbol in spec.axes:
                 axes = tuple(other if axis == symbol else axis for axis in spec.axes)
                 self.specs[path] = msgspec.structs.replace(spec, axes=axes)
-        for product, factors in self.products.items():
-            self.products[product] = tuple(other if factor == symbol else factor for factor in factors)
         self.ties = tuple(
             msgspec.structs.replace(tie, symbol=other) if tie.symbol == symbol else tie for tie in self.ties
         )
