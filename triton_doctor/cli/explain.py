@@ -19,7 +19,7 @@ def explain(
         str | None, typer.Argument(help="The name of a kernel, or a glob.", show_default="list the kernels")
     ] = None,
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files and folders.", show_default=".")
+        list[str] | None, typer.Argument(metavar="PATHS", help="Files and folders.", show_default=".")
     ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="List the hints on each parameter, the nearest ones where none decided.")
