@@ -130,7 +130,12 @@ def test_commands_of_a_page_succeed(page: str, tmp_path: Path) -> None:
     setup = ["run --dry -o run.jsonl train.py", "run --dry -o runs/ train.py", "prewarm --recorded-only run.jsonl"]
     blocks = "".join(text for info, text in fences(page) if info == "sh")
     for line in [*setup, *OUR_LINE.findall(blocks)]:
-        for ours, theirs in (("8000", port), ("/opt/", f"{tmp_path}/"), ("/shared/", f"{tmp_path}/")):
+        for ours, theirs in (
+            ("8000", port),
+            ("/opt/", f"{tmp_path}/"),
+            ("/shared/", f"{tmp_path}/"),
+            ("/local/triton", f"{tmp_path}/kernels"),
+        ):
             line = line.replace(ours, theirs)
         command = f"triton-doctor {line}"
         done = subprocess.run(

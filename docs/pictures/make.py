@@ -21,7 +21,7 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-WIDTH = 96
+WIDTH = 100
 STORM = "fixtures/runs/storm_server.jsonl"
 # The picture, its command, and how many lines of what it prints are shown.
 TERMINALS = {

@@ -107,7 +107,7 @@ def test_check_counts_what_is_undecided_and_lists_it_when_asked_with_and_without
 
     listed = cold.partition("undecided constexprs:\n")[2].splitlines()[:2]
     assert counted == 1
-    assert "1 launch; 1 constexpr undecided\n" in cold
+    assert "1 launch; 1 constexpr may or may not change (`--show undecided`)\n" in cold
     assert [line.strip() for line in listed] == [
         "why.py:12: `m` of `why.kernel` may change with the data: its name speaks of batch, sequence, tokens or rows",
         "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`",
@@ -387,3 +387,9 @@ def test_values_that_launches_give_are_variants_each(doctor: Callable, write: Ca
     (constexpr,) = [one for one in kernel["parameters"] if one["role"] == "constexpr"]
 
     assert (constexpr["given"], constexpr["variants"], kernel["variants"]) == ("4, 8", 2, 2)
+
+
+def test_kernels_are_listed_where_none_is_named(doctor: Callable, write: Callable) -> None:
+    write("kernels.py", "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n")
+
+    assert doctor("explain").out == "kernels.py:5: k\n"

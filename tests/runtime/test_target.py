@@ -30,7 +30,7 @@ def test_anything_else_is_refused_with_the_spelling(text):
     with pytest.raises(DoctorError) as caught:
         parse_target(text)
 
-    assert caught.value.hint == "write it as cuda:90 or hip:gfx942"
+    assert caught.value.hint == "an H100 is cuda:90, an A100 cuda:80, an MI300X hip:gfx942"
 
 
 @pytest.mark.parametrize(

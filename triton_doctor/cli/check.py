@@ -31,7 +31,7 @@ class Level(StrEnum):
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATHS]...", help="Files and folders; - reads one file from stdin.", show_default="."),
+    typer.Argument(metavar="PATHS", help="Files and folders; - reads one file from stdin.", show_default="."),
 ]
 OutputFormat = Annotated[
     Form | None,

@@ -17,7 +17,7 @@ CLEAN, FOUND = 0, 1
 
 def env(
     word: Annotated[
-        str | None, typer.Argument(metavar="[WORD]", help="With --variables: only those whose name or effect has it.")
+        str | None, typer.Argument(metavar="WORD", help="With --variables: only those whose name or effect has it.")
     ] = None,
     output_format: Annotated[
         MachineForm | None, typer.Option(help="The form of the report.", show_default="text, or as FILE is named")

@@ -71,3 +71,15 @@ def explain_kernels(
         )
     show = path_shower(base, cwd)
     return tuple(show_kernel(kernel, show) for kernel in kernels)
+
+
+@emptying_scan_caches()
+def list_kernels(workspace: Workspace, *, cwd: Path) -> list[str]:
+    """Return the kernels of the files asked for, with their places as seen from `cwd`."""
+    show, asked = path_shower(workspace.base, cwd), workspace.report_paths
+    kernels = whole_project(Database(workspace.files), workspace.settings, workspace.base).kernels()
+    return sorted(
+        f"{show(kernel.path)}:{kernel.line}: {kernel.name}"
+        for kernel in kernels
+        if asked is None or kernel.path in asked
+    )

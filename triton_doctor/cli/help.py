@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from typer.core import TyperCommand, TyperGroup
@@ -38,6 +39,8 @@ EXAMPLE = """Start with:
   triton-doctor run --dry script.py   what would compile, without a GPU
 
 Documentation: {documentation} and `triton-doctor rule CODE`"""
+# What typer adds to the name of an argument says nothing to who types it.
+PYTHON_TYPE = re.compile(r" <[^>]*>$")
 
 
 class CommandHelp(TyperCommand):
@@ -51,6 +54,8 @@ class CommandHelp(TyperCommand):
             if record is None:
                 continue
             is_argument = param.param_type_name == "argument"
+            if is_argument:
+                record = (PYTHON_TYPE.sub("", record[0]), record[1])
             panel = "Arguments" if is_argument else getattr(param, "rich_help_panel", None) or "Options"
             panels.setdefault(panel, []).append(record)
         general = panels.pop("Options", [])

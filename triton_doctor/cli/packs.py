@@ -33,7 +33,7 @@ def pack(
         bool, typer.Option("--with-code", help="Keep the intermediate code too, for programs that read a kernel's asm.")
     ] = False,
 ) -> None:
-    """Pack what Triton has compiled, so that another machine with the same Triton need not compile it again."""
+    """Pack compiled kernels for machines with the same Triton."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.machine.packs.gather import gather, match_kernel
     from triton_doctor.machine.packs.key_parts import require_key_parts

@@ -20,7 +20,7 @@ def report(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATHS]...", help="Recordings, and folders of them; or logs of servers.", show_default="the latest"
+            metavar="PATHS", help="Recordings, and folders of them; or logs of servers.", show_default="the latest"
         ),
     ] = None,
     output_format: Annotated[

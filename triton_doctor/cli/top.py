@@ -34,7 +34,7 @@ def top(
     of: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DIR|PID]...",
+            metavar="DIR|PID",
             help="Folders of `run -o`, or processes; without any, all of yours. One process that is not watched is "
             "looked at from outside, by py-spy.",
         ),

@@ -25,7 +25,7 @@ def why(
     ] = None,
     output_format: PageFormOption = PageForm.TEXT,
 ) -> None:
-    """Show which part of the key keeps Triton from finding a kernel here, and why. Exit status 1 if there is one."""
+    """Show why Triton would not find a kernel here; exit with 1 for any."""
     import msgspec
 
     from triton_doctor.errors import DoctorError

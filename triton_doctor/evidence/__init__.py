@@ -9,7 +9,7 @@ from triton_doctor.evidence.sources import read_sources
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.cause_table import AT_ONCE, CAUSES, CONSTEXPR, FIRST, INTEGER, MADE_AGAIN
 from triton_doctor.runtime.event import LONG_US
-from triton_doctor.runtime.remedies import find_change, is_stride, refer_to
+from triton_doctor.runtime.remedies import find_change, is_stride, quote_names
 from triton_doctor.runtime.savings import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 
@@ -128,7 +128,8 @@ def advise_kernel(kernel: KernelAccount, source: KernelSource | None) -> Iterato
                 saved_us=saving.saved_us,
                 saved=saving.before - saving.after,
                 kernel=kernel.kernel,
-                fact=f"{saving.after:,} of {saving.before:,} {noun} would remain without {refer_to(names)} in the key",
+                fact=f"without {quote_names(names)} in its key, {saving.after:,} of {saving.before:,} {noun} "
+                "would remain",
                 remedy="; ".join(filter(None, (_remedy(code, saving, uses) for code in codes))),
                 codes=codes,
                 rules=rules,

@@ -62,7 +62,7 @@ def summarize(scan: Scan) -> str:
     )
     if scan.summary.constexprs_undecided:
         constexprs = plural(scan.summary.constexprs_undecided, "constexpr")
-        looked += f"; whether {constexprs} will change, nothing here shows (`--show undecided`)"
+        looked += f"; {constexprs} may or may not change (`--show undecided`)"
     return f"{count_findings(scan)} in {looked}"
 
 

@@ -31,7 +31,7 @@ def parse_target(text: str) -> tuple[str, int | str, int]:
     """Parse `cuda:90` or `hip:gfx942` to backend, architecture and threads per warp. Raises DoctorError."""
     match = re.fullmatch(r"(cuda):(\d{2,3})|(hip):(gfx[0-9a-f]{3,4})", text)
     if match is None:
-        raise DoctorError(f"no such target: {text!r}", hint="write it as cuda:90 or hip:gfx942")
+        raise DoctorError(f"no such target: {text!r}", hint="an H100 is cuda:90, an A100 cuda:80, an MI300X hip:gfx942")
     if match[1]:
         return "cuda", int(match[2]), 32
     # GCN and CDNA (gfx9) run waves of 64, RDNA of 32 (triton 3.9 backends/amd/driver.py).

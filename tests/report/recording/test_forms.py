@@ -48,9 +48,9 @@ kernels
       launched at liger_kernel/ops/layer_norm.py:290 in layer_norm_backward: 10 compiled, 0.66 s
 
 what to change first, by seconds saved
-  0.46 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 3 of 10 variants would remain without it in the key: pass `rows_per_program` without tl.constexpr, unless the kernel needs the value while it compiles
+  0.46 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), without `rows_per_program` in its key, 3 of 10 variants would remain: pass `rows_per_program` without tl.constexpr, unless the kernel needs the value while it compiles
           TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size
-  0.13 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), 1 of 3 variants would remain without it in the key: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
+  0.13 s  `_layer_norm_backward_kernel` (liger_kernel/ops/layer_norm.py:90), without `n_rows` in its key, 1 of 3 variants would remain: put `n_rows` into do_not_specialize, where the kernel gains nothing from 1 and multiples of 16
           TRD703 integer-class-changed; look for: TRD208 integer-specialization
 """)
 
@@ -78,7 +78,7 @@ def test_markdown_has_the_same() -> None:
 
 ## what to change first, by seconds saved
 
-- 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), 1 of 40 variants would remain without them in the key: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, unless the kernel needs the value while it compiles (TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
+- 1.30 s: `constexpr_mask` (tests/runtime/programs/ragged_mask.py:24), without `stride_mask_qo` and `max_kv_len_per_req` in its key, 1 of 40 variants would remain: pass `stride_mask_qo` and `max_kv_len_per_req` without tl.constexpr, unless the kernel needs the value while it compiles (TRD702 constexpr-changed; look for: TRD201 constexpr-varies-per-call, TRD202 constexpr-never-read, TRD206 block-from-runtime-size)
 """)
 
 

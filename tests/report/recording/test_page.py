@@ -100,7 +100,7 @@ def test_the_page_names_what_the_run_cost_what_to_change_and_what_was_not_seen()
     shown = parse(page(*read("liger_training"))).shown
 
     assert "Triton kept the program waiting for 5.63 s of 17.50 s (32%)" in shown
-    assert "2 of 46 variants would remain without it in the key" in shown
+    assert "in its key, 2 of 46 variants would remain" in shown
     assert "rows_per_program" in shown
     assert "42, 4, 39, 27, 24, 17, ..." in shown
     assert "time between the launches of a kernel: launches are counted, not timed" in shown
