@@ -24,7 +24,7 @@ from tests.benchmarks.packages import CACHE, CORPUS
 from triton_doctor.explore.entries import find_entries
 from triton_doctor.explore.findings import Findings
 from triton_doctor.explore.model import EntryOutcome
-from triton_doctor.explore.run import SweepRequest, sweep_project
+from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
 from triton_doctor.settings import load_settings
 from triton_doctor.static.sources.workspace import find_workspace
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from tests.benchmarks.explore_accuracy import DEVELOPED, find, locate, read_truth, sweep_library
 from tests.benchmarks.packages import doctor, measure
-from triton_doctor.explore.report import report
-from triton_doctor.explore.run import SweepRequest
+from triton_doctor.explore.project_sweep import SweepRequest
+from triton_doctor.explore.sweep_report import report
 
 Named = tuple[str, str, str, str]
 

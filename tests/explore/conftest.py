@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tritons import skip_without
-from triton_doctor.explore.children import ForkServer
+from triton_doctor.explore.fork_client import ForkServer
 from triton_doctor.explore.sandbox import ALL_MEANS, probe_walls
 
 HOSTILE = Path(__file__).parent / "hostile.py"

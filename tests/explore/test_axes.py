@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.explore.project import KERNEL, find_in
-from triton_doctor.explore.axes import judge
+from triton_doctor.explore.axis_roles import judge
 from triton_doctor.explore.model import Axis, EntryOutcome, InnerCall, MadeUpCall, Place
 
 MODULE = """

@@ -9,7 +9,7 @@ import pytest
 from tests.explore.project import KERNEL, find_in
 from triton_doctor.explore.findings import Findings
 from triton_doctor.explore.model import Axis, EntryOutcome, MadeUpCall, Move, Place
-from triton_doctor.explore.report import report
+from triton_doctor.explore.sweep_report import report
 
 # What `check` says nothing of: BLOCK is a number that nobody knows.
 OPEN = KERNEL.replace("def scale(x):", "def scale(x, n):").replace("next_power_of_2(width)", "next_power_of_2(n)")

@@ -9,7 +9,7 @@ import pytest
 from tests.tritons import skip_without
 from triton_doctor.explore.entries import find_entries
 from triton_doctor.explore.model import Limits
-from triton_doctor.explore.run import SweepRequest, sweep_project
+from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
 from triton_doctor.settings import load_settings
 from triton_doctor.static.sources.workspace import find_workspace
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_doctor.explore.children import ForkServer, make_environment
+from triton_doctor.explore.fork_client import ForkServer, make_environment
 from triton_doctor.explore.model import Limits
 
 SOON = Limits(wall_s=2)
@@ -225,7 +225,7 @@ def test_server_that_dies_is_started_again(server, call):
 
 def test_children_end_with_the_process_that_swept(project, tmp_path):
     program = (
-        "import sys; from triton_doctor.explore.children import ForkServer\n"
+        "import sys; from triton_doctor.explore.fork_client import ForkServer\n"
         "with ForkServer() as server:\n"
         "    print(server._process.pid, server._folder, flush=True)\n"
         f"    server.call('hostile:never_return', None, root={project!r})"
@@ -256,7 +256,7 @@ def descendants(process):
 
 # Where nothing may make namespaces, as in most containers: a filter of this process' own refuses them for good.
 CONTAINER = """
-from triton_doctor.explore.children import ForkServer
+from triton_doctor.explore.fork_client import ForkServer
 from triton_doctor.explore.system_calls import forbid_new_privileges, refuse_system_calls
 forbid_new_privileges()
 refuse_system_calls(has_own_network=True, has_own_mounts=True, has_own_processes=True, has_own_signals=True)

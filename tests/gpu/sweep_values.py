@@ -38,7 +38,7 @@ def make_calls(library: str, out: Path, jobs: int) -> list[dict[str, Any]]:
     file = out / f"{library}.calls.json"
     if not file.is_file():
         from tests.benchmarks.explore_accuracy import find
-        from triton_doctor.explore.run import SweepRequest, sweep_project
+        from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
 
         swept = sweep_project(find(fetch(PACKAGES[library])), SweepRequest(jobs=jobs, means=()))
         calls = [call for outcome in swept.outcomes for call in outcome.calls if call.driver and not call.error]

@@ -113,7 +113,7 @@ def run_check(request: Request) -> NoReturn:
 
 def delete_cache() -> NoReturn:
     """Delete what `check` and `sweep` keep, of all projects, and exit. Kernels that Triton keeps are not touched."""
-    from triton_doctor.explore.results import forget_results
+    from triton_doctor.explore.kept_answers import forget_results
 
     try:
         removed, swept = clean(), forget_results()

@@ -27,7 +27,7 @@ from triton_doctor.terminal import escape_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.explore.run import Swept
+    from triton_doctor.explore.project_sweep import Swept
 
 INTERRUPTED = 130
 # Entries named beside a wrong name.
@@ -56,10 +56,10 @@ class PathSweep:
 
 def sweep_paths(asked: PathSweep) -> None:
     """Sweep the entries below the paths that were asked for, and report."""
-    from triton_doctor.explore.report import report
-    from triton_doctor.explore.results import results_folder
-    from triton_doctor.explore.run import SweepRequest, sweep_project
+    from triton_doctor.explore.kept_answers import results_folder
+    from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
     from triton_doctor.explore.sandbox import ALL_MEANS
+    from triton_doctor.explore.sweep_report import report
     from triton_doctor.runtime.prewarm.prewarming import count_jobs
 
     cwd = Path.cwd()

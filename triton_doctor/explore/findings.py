@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from triton_doctor.explore.axes import AxisJudgement, Judgements, judge, spell_places
+from triton_doctor.explore.axis_roles import AxisJudgement, Judgements, judge, spell_places
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.sweep_event import SweepEvent
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from triton_doctor.explore.children import ChildResult
+    from triton_doctor.explore.fork_client import ChildResult
     from triton_doctor.explore.model import SweepEntry
 
 # Seconds of CPU: for all files, and for one.

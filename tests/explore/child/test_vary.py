@@ -10,7 +10,7 @@ import pytest
 
 from tests.explore.project import find_in
 from tests.tritons import skip_without
-from triton_doctor.explore.run import SweepRequest, sweep_project
+from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
 from triton_doctor.explore.written import write_drivers
 from triton_doctor.runtime.recording_files import read_file
 

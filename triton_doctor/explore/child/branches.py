@@ -7,11 +7,11 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
+from triton_doctor.explore.child.call_frames import LiveFrame, Tracker, frames_of
 from triton_doctor.explore.child.calling import Seen, execute
 from triton_doctor.explore.child.changes import StateChanges
-from triton_doctor.explore.child.frames import LiveFrame, Tracker, frames_of
+from triton_doctor.explore.child.running_source import blocks_of, parse_file
 from triton_doctor.explore.child.solver import Solver, truth_of
-from triton_doctor.explore.child.source import blocks_of, parse_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from triton_doctor.explore.child.source import code_of
+from triton_doctor.explore.child.running_source import code_of
 from triton_doctor.explore.child.state import FLOAT, Spec, State
 from triton_doctor.explore.child.target import class_parameters, constructor_of
 

@@ -14,7 +14,7 @@ import torch
 
 from triton_doctor.explore.child import naming
 from triton_doctor.explore.child.building import is_enum, locate_class, name_class
-from triton_doctor.explore.child.source import definition_of
+from triton_doctor.explore.child.running_source import definition_of
 from triton_doctor.explore.child.state import CONSTRUCTOR, FLOATING, Spec, State
 from triton_doctor.explore.child.target import class_parameters
 from triton_doctor.explore.model import FunctionNotes, ParameterNotes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from triton_doctor.explore.child.call_frames import UNKNOWN, LiveFrame, Tracker, frames_of
 from triton_doctor.explore.child.changes import StateChanges
-from triton_doctor.explore.child.frames import UNKNOWN, LiveFrame, Tracker, frames_of
 from triton_doctor.explore.child.solver import Solver, shape_subject, tests_around
 
 if TYPE_CHECKING:

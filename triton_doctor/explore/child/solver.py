@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from triton_doctor.explore.child.call_frames import OUTSIDE, UNKNOWN, LiveFrame, NotEvaluated, frame_at
 from triton_doctor.explore.child.changes import StateChanges
-from triton_doctor.explore.child.frames import OUTSIDE, UNKNOWN, LiveFrame, NotEvaluated, frame_at
-from triton_doctor.explore.child.source import assigned_values
+from triton_doctor.explore.child.running_source import assigned_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FrameType
 
-    from triton_doctor.explore.child.frames import Tracker
+    from triton_doctor.explore.child.call_frames import Tracker
 
 DEEPEST = 6
 # Of an `in`, or of `all(... for each in ...)`.

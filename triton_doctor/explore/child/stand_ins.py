@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from triton_doctor.explore.child.source import statements_at
+from triton_doctor.explore.child.running_source import statements_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -5,9 +5,9 @@ Comes in: recordings, real or dry, of any ranks. Goes out: entries of Triton's o
 - A *variant* is a kernel with one key (`kernel_variants`): what one entry of the cache is for. `closure` adds likely
   variants that the run missed: one more class of an integer that varies, the other alignment, a dtype seen elsewhere.
 - `kernel_lookup` finds the JITFunction of a variant: it imports the module, or runs of a script what its kernel needs
-  (`scripts`). A kernel that only exists once some function has run is not found, and that is said.
-- `stand_ins` makes stand-ins for the launch arguments, which Triton itself binds and specializes. So the key, and the
-  options of another target, are Triton's own in each version; nothing of them is derived here.
+  (`scripts`). A kernel that only exists once some function has run is reported as not found.
+- `launch_stand_ins` makes stand-ins for the launch arguments, which Triton itself binds and specializes. So the key,
+  and the options of another target, are Triton's own in each version; nothing of them is derived here.
 - `compile_variant` makes Triton compile one variant, or only look it up in the cache; `launchers` builds what Triton
   up to 3.6 would build in C at the first launch of a signature.
 - `task_runner` submits tasks to a `concurrent.futures` executor, local processes (`pool`) or a cluster, and survives

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.prewarm.stand_ins import launch_options, make_arguments
+from triton_doctor.runtime.prewarm.launch_stand_ins import launch_options, make_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ the parts of its key that moved, each with the dimensions and the formula that i
 
 - `dimensions` chooses the points: each dimension alone, some of the product, some beyond the ends.
 - `observation` calls the function at a point, and reads what its kernels' keys had there.
-- `fit`, `polynomials` and `conditions` make `size_formulas` from points and values.
+- `fit`, `polynomials` and `step_functions` make `size_formulas` from points and values.
 - `learning` decides whether a formula is certain, or which further point would decide.
 - `attribution` does that for each part that moved; `swept` holds the result, `text` and `json` write it.
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.conditions import fit_conditions
 from triton_doctor.runtime.dry.sweep.fit import fit_integers, fits
 from triton_doctor.runtime.dry.sweep.size_formulas import Formula, Growth
+from triton_doctor.runtime.dry.sweep.step_functions import fit_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -20,11 +20,11 @@ import msgspec
 from msgspec.structs import replace
 
 from triton_doctor.explore.child.answer import Answer
-from triton_doctor.explore.children import PREFIX, ChildResult, ForkServer, remove_folder
+from triton_doctor.explore.fork_client import PREFIX, ChildResult, ForkServer, remove_folder
 from triton_doctor.explore.fork_server import Reply
+from triton_doctor.explore.kept_answers import Results
 from triton_doctor.explore.model import EntryOutcome, EntryPlan, Limits, SeedPlan
 from triton_doctor.explore.project_copy import copy_project
-from triton_doctor.explore.results import Results
 from triton_doctor.explore.sandbox import ALL_MEANS
 from triton_doctor.explore.seeds import Examples, record_examples
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
+    from triton_doctor.explore.cluster_workers import ClusterServer
     from triton_doctor.explore.entries import Found
     from triton_doctor.explore.model import SweepEntry
     from triton_doctor.explore.sandbox import Means, Walls
-    from triton_doctor.explore.workers import ClusterServer
 
 DRIVE = "triton_doctor.explore.child.main:drive"
 RECORD = "triton_doctor.explore.child.recorder:record_seeds"
@@ -112,7 +112,7 @@ def sweep_project(
 def _open_server(request: SweepRequest, root: str, stack: contextlib.ExitStack) -> ForkServer | ClusterServer:
     if not request.cluster:
         return stack.enter_context(ForkServer(means=request.means, preload=PRELOAD, jobs=request.jobs))
-    from triton_doctor.explore.workers import ClusterServer
+    from triton_doctor.explore.cluster_workers import ClusterServer
 
     return stack.enter_context(ClusterServer(request.cluster, means=request.means, preload=PRELOAD, root=root))
 

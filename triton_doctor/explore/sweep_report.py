@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from triton_doctor.explore.axes import spell_places
+from triton_doctor.explore.axis_roles import spell_places
 from triton_doctor.explore.findings import Findings
 from triton_doctor.static.sources.shown_paths import path_shower
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from triton_doctor.explore.child.building import MadeConfig
-from triton_doctor.explore.child.source import (
+from triton_doctor.explore.child.running_source import (
     assigned_values,
     code_of,
     definition_of,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec.structs import replace
 
-from triton_doctor.explore.children import PREFIX, ChildResult, ForkServer, remove_folder
+from triton_doctor.explore.fork_client import PREFIX, ChildResult, ForkServer, remove_folder
 from triton_doctor.explore.project_copy import make_read_only
 from triton_doctor.explore.sandbox import Means, Walls
 from triton_doctor.runtime.prewarm.cluster import connect
