@@ -151,13 +151,13 @@ def check(
 
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
-    from triton_doctor.cli.checking import Request, delete_cache, run_check
+    from triton_doctor.cli.checking import CheckRequest, delete_cache, run_check
     from triton_doctor.report.suffix import choose_form
 
     if clean:
         delete_cache()
     run_check(
-        Request(
+        CheckRequest(
             paths=tuple(paths or ["."]),
             output_format=choose_form(Form, output_format, output),
             output_file=output,

@@ -46,7 +46,7 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CheckRequest:
     """The options of a `check` as they were given; None or empty where they were not."""
 
     paths: tuple[str, ...]
@@ -101,7 +101,7 @@ class Request:
         self.fixes.require_sense(from_stdin=self.from_stdin, otherwise=edits)
 
 
-def run_check(request: Request) -> NoReturn:
+def run_check(request: CheckRequest) -> NoReturn:
     """Check once, or with `watch` after each change. Raises `typer.Exit` with the status, or DoctorError."""
     request.require_sense()
     if request.watch:
@@ -128,7 +128,7 @@ def delete_cache() -> NoReturn:
 class Check:
     """One check: the workspace, what is known of its findings, and the steps from a scan to the exit status."""
 
-    def __init__(self, request: Request, cwd: Path) -> None:
+    def __init__(self, request: CheckRequest, cwd: Path) -> None:
         """Find the files of `request`, as seen from `cwd`, and read the recordings and the baseline that it names."""
         self._request = request
         self._cwd = cwd

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsprotocol.types import Diagnostic
 
     from triton_doctor.editor.documents import Positions
-    from triton_doctor.editor.folder import Checked, CheckedFolder
+    from triton_doctor.editor.folder import CheckedFolder, FolderCheck
     from triton_doctor.finding import Finding
     from triton_doctor.static.scan import Scan
 
@@ -44,7 +44,7 @@ class Edits:
 
     def __init__(
         self,
-        checked: Checked,
+        checked: FolderCheck,
         positions_of: Callable[[str], Positions],
         uri_of: Callable[[str], str],
         version_of: Callable[[str], int | None],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class FolderCheck:
     """What a check found, by the absolute path of the file.
 
     `texts` are those of the editor, by absolute path; `is_whole` is whether all files of the folder were looked at.
@@ -97,7 +97,7 @@ class CheckedFolder:
                 asked = asked | {files[-1].shown} if asked is not None else None
         return replace(found, files=tuple(files), report_paths=asked)
 
-    def check(self, texts: Mapping[str, bytes], only: Collection[str] | None = None) -> Checked:
+    def check(self, texts: Mapping[str, bytes], only: Collection[str] | None = None) -> FolderCheck:
         """Check the folder, or of it the files at the absolute paths `only`. Raises DoctorError for wrong settings."""
         workspace = self.workspace(texts)
         asked = workspace.report_paths
@@ -115,7 +115,7 @@ class CheckedFolder:
         by_path: defaultdict[str, list[Finding]] = defaultdict(list)
         for finding in found.findings:
             by_path[(workspace.base / split_cell(finding.path)[0]).as_posix()].append(finding)
-        return Checked(
+        return FolderCheck(
             scan=found,
             workspace=workspace,
             findings={path: tuple(findings) for path, findings in by_path.items()},

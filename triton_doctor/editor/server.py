@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pygls.workspace import PositionCodec
 
     from triton_doctor.editor.documents import OpenDocument
-    from triton_doctor.editor.folder import Checked, CheckedFolder
+    from triton_doctor.editor.folder import CheckedFolder, FolderCheck
     from triton_doctor.finding import Finding
 
 _LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class DoctorServer(LanguageServer):
         self._published: dict[str, list[types.Diagnostic]] = {}
         self._sent_findings: dict[str, tuple[Finding, ...]] = {}
         self._complained: set[str] = set()
-        self._explained: dict[str, tuple[Checked, ExplainedFile]] = {}
+        self._explained: dict[str, tuple[FolderCheck, ExplainedFile]] = {}
         self._runs: dict[tuple[tuple[Path, int], ...], RecordedRuns] = {}
 
     @property
@@ -64,7 +64,7 @@ class DoctorServer(LanguageServer):
         capabilities = self.client_capabilities.text_document
         return capabilities is not None and capabilities.diagnostic is not None
 
-    def publish(self, folder: CheckedFolder, checked: Checked) -> None:
+    def publish(self, folder: CheckedFolder, checked: FolderCheck) -> None:
         """Send the diagnostics that are others than were sent last."""
         documents, pulls = self.documents, self.pulls
         found = {path for path in checked.findings if self.session.owner(path) is folder}
@@ -131,16 +131,16 @@ class DoctorServer(LanguageServer):
             self._complained.add(message)
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
-    def diagnostics(self, checked: Checked, path: str) -> list[types.Diagnostic]:
+    def diagnostics(self, checked: FolderCheck, path: str) -> list[types.Diagnostic]:
         """Return the diagnostics of the file at the absolute `path`."""
         return [diagnostic for _, diagnostic in self.found(checked, path)]
 
-    def found(self, checked: Checked, path: str) -> list[tuple[Finding, types.Diagnostic]]:
+    def found(self, checked: FolderCheck, path: str) -> list[tuple[Finding, types.Diagnostic]]:
         """Return the findings in the file at the absolute `path`, with their diagnostics."""
         positions, uri = self.positions(checked), self.uris(checked)
         return [(finding, make_diagnostic(finding, positions, uri)) for finding in checked.findings.get(path, ())]
 
-    def positions(self, checked: Checked) -> Callable[[str], Positions]:
+    def positions(self, checked: FolderCheck) -> Callable[[str], Positions]:
         """Return a cached function from a path, as findings spell it, to the positions of the text that was checked."""
         kept: dict[str, Positions] = {}
         codec = self.codec
@@ -153,7 +153,7 @@ class DoctorServer(LanguageServer):
 
         return positions_of
 
-    def uris(self, checked: Checked) -> Callable[[str], str]:
+    def uris(self, checked: FolderCheck) -> Callable[[str], str]:
         """Return a function from a path, as findings spell it, to its URI as the client spells it."""
         documents = self.documents
 
@@ -163,7 +163,7 @@ class DoctorServer(LanguageServer):
 
         return uri
 
-    def edits(self, checked: Checked) -> Edits:
+    def edits(self, checked: FolderCheck) -> Edits:
         """Return a builder of edits for the texts that were checked."""
         workspace, documents = self.client_capabilities.workspace, self.documents
 
@@ -193,7 +193,7 @@ class DoctorServer(LanguageServer):
             return decode(document.text)
         return decode(_read(file.as_posix())) if file.is_file() else None
 
-    async def explained(self, checked: Checked, path: str) -> ExplainedFile:
+    async def explained(self, checked: FolderCheck, path: str) -> ExplainedFile:
         """Return what is known of the file at the absolute `path`."""
         known = self._explained.get(path)
         if known is not None and known[0] is checked:
@@ -211,7 +211,7 @@ class DoctorServer(LanguageServer):
         self._explained[path] = (checked, found)
         return found
 
-    async def runs(self, checked: Checked, path: str) -> RecordedRuns:
+    async def runs(self, checked: FolderCheck, path: str) -> RecordedRuns:
         """Return what the recordings for the file at the absolute `path` saw."""
         folder = self.session.owner(path)
         root = folder.root if folder is not None and folder.root.is_dir() else checked.workspace.base

@@ -23,7 +23,7 @@ from triton_doctor.static.sources.files import FileKind, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from triton_doctor.editor.folder import Checked
+    from triton_doctor.editor.folder import FolderCheck
 
 Result = TypeVar("Result")
 
@@ -44,8 +44,8 @@ class _Progress:
     folder: CheckedFolder
     requested: int = 0
     covered: int = 0
-    checked: Checked | None = None
-    glance: Checked | None = None
+    checked: FolderCheck | None = None
+    glance: FolderCheck | None = None
     glanced: frozenset[str] = frozenset()
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -56,7 +56,7 @@ class EditorSession:
     def __init__(
         self,
         texts: Callable[[], Mapping[str, bytes]],
-        publish: Callable[[CheckedFolder, Checked], None],
+        publish: Callable[[CheckedFolder, FolderCheck], None],
         fail: Callable[[Exception], None],
     ) -> None:
         """Create a session without folders. `texts` returns the current texts of the editor by absolute path."""
@@ -77,7 +77,7 @@ class EditorSession:
             self._folders[root] = _Progress(CheckedFolder(root))
             self._request_check(self._folders[root])
 
-    def close(self, root: Path) -> Checked | None:
+    def close(self, root: Path) -> FolderCheck | None:
         """Stop checking `root`; return what its last check found."""
         closed = self._folders.pop(root, None)
         return closed.checked if closed is not None else None
@@ -100,12 +100,12 @@ class EditorSession:
                 folder.folder.forget_files()
                 self._request_check(folder)
 
-    def checked(self, path: str) -> Checked | None:
+    def checked(self, path: str) -> FolderCheck | None:
         """Return what the last check of the folder of `path` found."""
         progress = self._owner(path)
         return progress.checked if progress is not None else None
 
-    async def current(self, path: str) -> Checked | None:
+    async def current(self, path: str) -> FolderCheck | None:
         """Return the result of a check that covers all edits so far; None if no open folder contains `path`."""
         progress = self._owner(path)
         if progress is None:
@@ -187,7 +187,7 @@ class EditorSession:
         self._thread.submit(gc.collect)
 
 
-def _collecting_no_garbage(folder: CheckedFolder, texts: Mapping[str, bytes], only: set[str] | None) -> Checked:
+def _collecting_no_garbage(folder: CheckedFolder, texts: Mapping[str, bytes], only: set[str] | None) -> FolderCheck:
     """Check with the collector of cycles off: going over syntax trees again and again takes a third of the time."""
     gc.disable()
     try:
@@ -196,7 +196,7 @@ def _collecting_no_garbage(folder: CheckedFolder, texts: Mapping[str, bytes], on
         gc.enable()
 
 
-def _reads(checked: Checked, path: str) -> bool:
+def _reads(checked: FolderCheck, path: str) -> bool:
     """Return whether the check read the file at `path`, or would have read it if it existed."""
     return any(Path(path).is_relative_to(root) for root in (checked.workspace.base, *checked.workspace.projects))
 
