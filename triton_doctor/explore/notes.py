@@ -31,7 +31,6 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.variability.hints.name_words import names_config
 from triton_doctor.static.variability.models.torch import KEEPING, METHODS, NEW
-from triton_doctor.static.variability.notes.axis_meanings import OPEN
 from triton_doctor.static.variability.notes.axis_names import (
     axes_read,
     expressions,
@@ -40,6 +39,7 @@ from triton_doctor.static.variability.notes.axis_names import (
     named_axes,
 )
 from triton_doctor.static.variability.notes.kernel_notes import note_of_argument
+from triton_doctor.static.variability.values.dims import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
