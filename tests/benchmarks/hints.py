@@ -24,8 +24,7 @@ from triton_doctor.static.project.analysis.parts import whole_project
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.sources.files import find_files
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.hint_weights import Hint
-from triton_doctor.static.variability.hints.hints import HINTS
+from triton_doctor.static.variability.hints.hints import HINTS, Hint
 from triton_doctor.static.variability.queries.parameters import parameters
 from triton_doctor.static.variability.values.lattice import Term, Variability
 

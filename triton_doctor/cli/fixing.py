@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.fix.rounds import Fixed
-    from triton_doctor.static.project.analysis.analysis import Judge
     from triton_doctor.static.project.cache.scan_cache import ScanStore
-    from triton_doctor.static.scan import Scan
+    from triton_doctor.static.scan import Judge, Scan
     from triton_doctor.static.sources.workspace import Workspace
 
 FIXES = "Fixes"

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.hint_weights import weight_needed
+from triton_doctor.static.variability.hints.hints import weight_needed
 
 WAYS_TO_DECIDE = "give `check --recording` a recording of `run` or `run --dry`, or set the name `per-call` or `fixed`"
 

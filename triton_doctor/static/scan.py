@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from triton_doctor.finding import Location, Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
@@ -13,7 +13,13 @@ from triton_doctor.rulebook import page_paths
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.selection import is_selected
 from triton_doctor.static.project.cache.results import combine_results
-from triton_doctor.static.project.cache.scan_cache import NO_CACHED_SCAN, NO_SCAN_CACHE, ScanCache, read_texts
+from triton_doctor.static.project.cache.scan_cache import (
+    NO_CACHED_SCAN,
+    NO_SCAN_CACHE,
+    ScanCache,
+    ScanResult,
+    read_texts,
+)
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.names.kernel_names import find_names
 from triton_doctor.static.project.names.unscanned import MORE_THAN_SEARCHED, OtherFiles
@@ -31,12 +37,13 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.settings import Settings
-    from triton_doctor.static.project.analysis.analysis import Judge
     from triton_doctor.static.project.cache.results import Result
-    from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanResult, ScanStore
+    from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanStore
     from triton_doctor.static.project.names.kernel_names import KernelNames
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.files import SourceFile
 
+Judge: TypeAlias = "Callable[[Project, Sequence[Finding]], Sequence[Finding]]"
 # Rules that report every kernel of a project for one reason.
 ONE_A_PROJECT = frozenset({"TRD109", "TRD304"})
 
@@ -172,16 +179,23 @@ def check_with_cache(database: Database, request: Request, kept: CachedScan, cac
 
 def check(database: Database, request: Request, before: ScanCache) -> tuple[ScanResult, Result]:
     """Return the results of all files, those in `before` where they still hold, and the report on those wanted."""
-    from triton_doctor.static.project.analysis.analysis import analyze
     from triton_doctor.static.project.analysis.file_analysis import Analysis
-    from triton_doctor.static.project.analysis.parts import empty_project
+    from triton_doctor.static.project.analysis.parts import empty_project, with_all_launches
+    from triton_doctor.static.project.analysis.workers import run_analysis
     from triton_doctor.static.rules.registry import all_rules, find_planned
 
     settings, cwd, report_paths, on_progress, weigh = request
-    find = partial(find_planned, codes=frozenset(filter(request.selects, all_rules())))
+    project, rules = empty_project(database, settings, cwd), frozenset(all_rules())
+    find = partial(find_planned, codes=frozenset(filter(request.selects, rules)))
     earlier, changes = before.after_edits(database, PathPatterns(settings.root, settings.tests, cwd))
-    analysis = Analysis(empty_project(database, settings, cwd), database, find, earlier, changes, report_paths)
-    return analyze(analysis, all_rules(), on_progress, weigh)
+    analysis = Analysis(project, database, find, earlier, changes, report_paths)
+    summaries, file_results = run_analysis(analysis, on_progress, alone=weigh is not None)
+    scan_result = ScanResult(rules, summaries.by_path, file_results)
+    result = combine_results(scan_result.results(), report_paths)
+    assert result is not None, "every file that a report needs was checked"
+    if weigh is not None:
+        result = result._replace(found=tuple(weigh(with_all_launches(project, summaries), result.found)))
+    return scan_result, result
 
 
 def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.hint_weights import AppliedHint
-from triton_doctor.static.variability.hints.hints import HINTS
+from triton_doctor.static.variability.hints.hints import HINTS, AppliedHint
 from triton_doctor.static.variability.values.lattice import AbstractNumber, Term, Variability, join
 
 # UNKNOWN lies beside LOGARITHMIC: an undecided power of two may turn out to be either.

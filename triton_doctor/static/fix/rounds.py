@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from triton_doctor.finding import Finding
-    from triton_doctor.static.project.analysis.analysis import Judge
     from triton_doctor.static.project.cache.scan_cache import ScanStore
+    from triton_doctor.static.scan import Judge
     from triton_doctor.static.sources.workspace import Workspace
 
 # A fix may enable another, such as the removal of an unused directive. More rounds than this are a cycle.

@@ -355,4 +355,5 @@ def _join(first: _BodyValue, other: _BodyValue) -> _BodyValue:
 
 def _joined(first: dict[str, _BodyValue], other: dict[str, _BodyValue]) -> dict[str, _BodyValue]:
     """Return what is known of each name where one of two paths was taken."""
-    return {**first, **{name: _join(first.get(name, value), value) for name, value in other.items()}}
+    differing = ((name, value) for name, value in other.items() if first.get(name, value) is not value)
+    return {**first, **other, **{name: _join(first[name], value) for name, value in differing}}

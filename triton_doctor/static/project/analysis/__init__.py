@@ -9,7 +9,6 @@ see only that part, so that its findings depend only on what it reads.
 
 Files, in reading order:
 
-- `analysis`: the pass.
 - `summaries`: the summary of each file.
 - `parts`: projects: whole, or about one file.
 - `file_analysis`: one file to its result.

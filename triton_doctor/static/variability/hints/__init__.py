@@ -10,6 +10,6 @@ nothing. With `name="n_rows"` and `is_axis=True` two more apply, and `weigh` ret
 
 Files, in reading order:
 
-- `axis_context`: the facts. `hints`: the table. `hint_weights`: the decision.
+- `axis_context`: the facts. `hints`: the table, and the decision.
 - `words.toml`: words in names. `name_words`: what a name suggests by its words.
 """

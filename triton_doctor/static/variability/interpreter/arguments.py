@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from triton_doctor.static.python.function import Function, HostParam
-    from triton_doctor.static.variability.hints.hint_weights import AppliedHint
+    from triton_doctor.static.variability.hints.hints import AppliedHint
     from triton_doctor.static.variability.interpreter.interpreter import Interpreter
 
 

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.hint_weights import weights
-from triton_doctor.static.variability.hints.hints import ATTRIBUTE, LAST_AXIS, UNPACKED, WEIGHT
+from triton_doctor.static.variability.hints.hints import ATTRIBUTE, LAST_AXIS, UNPACKED, WEIGHT, weights
 from triton_doctor.static.variability.interpreter import layouts
 from triton_doctor.static.variability.interpreter.shared_axes import checked_sizes
 from triton_doctor.static.variability.values import tensors, views

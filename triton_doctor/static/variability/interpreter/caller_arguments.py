@@ -10,7 +10,7 @@ from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH
 from triton_doctor.static.python.ir import Attr, Name
 from triton_doctor.static.sources.notebooks import SUFFIX
-from triton_doctor.static.variability.hints.hint_weights import common_hints
+from triton_doctor.static.variability.hints.hints import common_hints
 from triton_doctor.static.variability.interpreter import axes
 from triton_doctor.static.variability.interpreter.arguments import (
     argument_value,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Kernel, Param
-    from triton_doctor.static.variability.hints.hint_weights import AppliedHint
+    from triton_doctor.static.variability.hints.hints import AppliedHint
     from triton_doctor.static.variability.values.dims import DimFactor
 
 _COVERED = AxisContext(is_covered=True)

@@ -186,8 +186,12 @@ def least(operands: Sequence[AbstractNumber]) -> AbstractNumber:
     highs = [operand.high for operand in operands if operand.high is not None]
     lows = [operand.low for operand in operands]
     result = join(operands)
-    if not highs and not all(operand.suggests_data for operand in operands):
-        # A cap by the machine, the model or an unknown limit: the result settles there after a few values.
+    is_read = any(operand.kind is Variability.PER_CALL for operand in operands)
+    if not highs and not all(
+        operand.suggests_data or (is_read and operand.decide() is Variability.PER_MODEL) for operand in operands
+    ):
+        # A cap by the machine, the model or an unknown limit: the result settles there after a few values. Not so where
+        # a length is read from the data and the cap is a setting: a model sets it well above common lengths.
         result = UNKNOWN._replace(trail=result.trail, is_integer=result.is_integer)
     known = [low for low in lows if low is not None]
     if highs and min(highs) <= _LOW_CAP and result.decide() >= Variability.LOGARITHMIC:

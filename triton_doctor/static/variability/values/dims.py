@@ -11,7 +11,7 @@ from triton_doctor.static.variability.hints.axis_context import Toward
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from triton_doctor.static.variability.hints.hint_weights import AppliedHint
+    from triton_doctor.static.variability.hints.hints import AppliedHint
     from triton_doctor.static.variability.values.lattice import AbstractNumber
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from triton_doctor.finding import Step
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.variability.hints.axis_context import Toward
-from triton_doctor.static.variability.hints.hint_weights import pool_hints, weigh, weights
+from triton_doctor.static.variability.hints.hints import pool_hints, weigh, weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from triton_doctor.static.python.function import Function
     from triton_doctor.static.python.ir import Expr
-    from triton_doctor.static.variability.hints.hint_weights import AppliedHint
+    from triton_doctor.static.variability.hints.hints import AppliedHint
     from triton_doctor.static.variability.values.dims import DimFactor, DimProduct
 
 # A per-call value with at most so many values is FEW: the kernel has at most that many variants.
