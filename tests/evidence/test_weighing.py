@@ -291,10 +291,10 @@ def test_recordings_of_something_else_are_told(doctor: Callable[..., Outcome], w
 
     assert outcome.err == (
         "triton-doctor: no kernel of the recordings is in the files that were read\n"
+        "  `double` of double.py\n"
         "  `_fused_add_rms_norm_forward_kernel` of liger_kernel/ops/fused_add_rms_norm.py\n"
         "  `_fused_add_rms_norm_backward_kernel` of liger_kernel/ops/fused_add_rms_norm.py\n"
-        "  `_group_norm_forward_kernel` of liger_kernel/ops/group_norm.py\n"
-        "  and 9 more\n"
+        "  and 10 more\n"
     )
     assert "not exercised: `scale` was not launched" in outcome.out
 
