@@ -61,6 +61,7 @@ TYPED = {
     "--output-format": "CI, scripts",
     "--output": "CI, scripts",
     "--cache-dir": "server",
+    "--cluster": "CI, scripts",
     "--select": "kernel author",
     "--ignore": "kernel author",
     "--triton-version": "kernel author",
