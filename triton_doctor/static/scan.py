@@ -77,7 +77,7 @@ class Scan:
     source_of: Callable[[str], bytes | None] = field(default=lambda path: b"", compare=False, repr=False)
 
 
-class Request(NamedTuple):
+class ScanRequest(NamedTuple):
     """How to check files, and on which to report: the arguments of `scan`."""
 
     settings: Settings
@@ -119,7 +119,7 @@ def scan(
     began = time.perf_counter()
     kept = cache.read() if cache is not None else NO_CACHED_SCAN
     database = Database(files, kept.seen)
-    request = Request(settings, cwd, report_paths, on_progress, weigh)
+    request = ScanRequest(settings, cwd, report_paths, on_progress, weigh)
     result, checks, names = check_with_cache(database, request, kept, cache)
     found = [finding for finding in result.found if request.selects(finding.code)]
     if request.selects(UNREADABLE):
@@ -155,7 +155,7 @@ def scan(
     )
 
 
-def check_with_cache(database: Database, request: Request, kept: CachedScan, cache: ScanStore | None) -> Checked:
+def check_with_cache(database: Database, request: ScanRequest, kept: CachedScan, cache: ScanStore | None) -> Checked:
     """Return what `kept` has if no file changed; else check what changed, and store the scan in `cache`."""
     if kept.modules is not None:
         database.kept = kept.modules
@@ -177,7 +177,7 @@ def check_with_cache(database: Database, request: Request, kept: CachedScan, cac
     return Checked(result, scan_result.checks, names)
 
 
-def check(database: Database, request: Request, before: ScanCache) -> tuple[ScanResult, Result]:
+def check(database: Database, request: ScanRequest, before: ScanCache) -> tuple[ScanResult, Result]:
     """Return the results of all files, those in `before` where they still hold, and the report on those wanted."""
     from triton_doctor.static.project.analysis.file_analysis import Analysis
     from triton_doctor.static.project.analysis.parts import empty_project, with_all_launches
