@@ -32,7 +32,7 @@ LAUNCHES_A_VARIANT, LAUNCHES_A_VARIANT_AGAIN = 3, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterpretedKernel:
-    """A kernel that ran in interpreter mode. None where the process did not live to tell how often and how long."""
+    """A kernel that ran in interpreter mode; counts are None if the process was killed before it wrote them."""
 
     kernel: KernelName
     launches: int | None

@@ -112,7 +112,7 @@ class Launcher:
 
 
 class _Binaries:
-    """What stands where triton loads binaries and asks for the device's properties."""
+    """Replaces the object by which Triton loads binaries and reads the properties of the device."""
 
     def __init__(self, backend: str, arch: int | str, warp_size: int, multiprocessors: int) -> None:
         from triton.compiler.compiler import CompiledKernel

@@ -35,7 +35,7 @@ Shared = dict[tuple[str, bytes], object]
 
 
 class DamagedError(ValueError):
-    """A line that is no event: `line 3 {reason}`. `torn` is whether it is no JSON at all, as a half-written line is."""
+    """A line that is no valid event: `line 3 {reason}`. `torn` is whether it is invalid JSON, e.g. half-written."""
 
     def __init__(self, reason: str, *, torn: bool = False) -> None:
         super().__init__(reason)

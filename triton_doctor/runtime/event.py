@@ -257,7 +257,7 @@ class EndEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuessEvent:
-    """A dry run was asked for data that it does not have: `question`, at `site`. It guessed, or `stopped` the program.
+    """The program read data that a dry run does not have: `question`, at `site`. It was guessed or `stopped` it.
 
     The same question at the same site is told once a case, a test for example.
     """

@@ -28,7 +28,7 @@ Interval = tuple[int, int]
 
 
 class Part(IntEnum):
-    """What a moment of a process is spent on. A moment that belongs to several counts for the first of these."""
+    """The kinds of work that a process spends time on. Overlapping work counts as the first of them."""
 
     FIRST = 0
     COMPILING = 1

@@ -68,7 +68,7 @@ def record(
 
 
 class Session:
-    """One recording on its way to memory and to its file."""
+    """One active recording, which stores events in memory and writes them to a file."""
 
     def __init__(
         self, path: Path | None, *, started_ns: int | None = None, when_lost: Callable[[str], None] | None = None

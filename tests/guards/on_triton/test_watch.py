@@ -130,7 +130,7 @@ def test_kernel_made_anew_goes_on_with_the_count(x):
 
 @pytest.mark.parametrize("wrong", [3, "kernel", object()], ids=repr)
 def test_what_is_no_kernel_is_refused(wrong):
-    with pytest.raises(DoctorError, match="which is no kernel"):
+    with pytest.raises(DoctorError, match="watch needs a kernel"):
         triton_doctor.watch(wrong)
 
 

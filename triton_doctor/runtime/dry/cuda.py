@@ -1,4 +1,4 @@
-"""torch.cuda, torch.accelerator and what of torch._C they ask, for a GPU that is not there."""
+"""Replaces the functions of torch.cuda, torch.accelerator and torch._C that describe the GPU."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from triton_doctor.runtime.dry.mode import CUDA
 
 
 class DryStream:
-    """The one stream. Work on it is done when it is asked for."""
+    """The only stream of the simulated GPU; all work on it counts as done."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.cuda_stream = self.stream_id = 0
@@ -48,7 +48,7 @@ class DryStream:
 
 
 class DryEvent:
-    """An event that has happened, 1 ms after every other."""
+    """A CUDA event that counts as completed, 1 ms after any other."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.cuda_event, self.event_id, self.device = 0, 0, CUDA

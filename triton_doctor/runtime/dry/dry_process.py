@@ -1,4 +1,4 @@
-"""Beginning and ending a dry run: what is replaced, in which order, and what is recorded meanwhile."""
+"""Begins, records and ends the dry run of this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fake tensors cannot do by themselves: give an address, lists, arrays and text."""
+"""Adds to fake tensors what programs expect of GPU tensors: an address, lists, arrays and text."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _is_audited = False
 
 
 class Spot:
-    """What the program means by the path `given`: `logical`, absolute and without links, and where its content is.
+    """A path that the program passed as `given`: the absolute path without links, and where its content is.
 
     `is_ours` is whether a change at `location` loses nothing that was there before the run.
     """
@@ -338,7 +338,7 @@ class Overlay:
 
 
 class _Redirected:
-    """What replaces `before`, a function of C: no method where a class has it. After the dry run it is that again."""
+    """A replacement of `before`, a C function: not bound as a method. Calls `before` directly after the dry run."""
 
     def __init__(self, before: Any, after: Any, module: str) -> None:
         functools.update_wrapper(self, before)
@@ -364,7 +364,7 @@ def _make_file_class(overlay: Overlay) -> type:
 
 
 class _FolderEntry:
-    """As an `os.DirEntry`, which only `os.scandir` makes."""
+    """Like an `os.DirEntry`, which only `os.scandir` can create."""
 
     def __init__(self, folder: Any, name: Any) -> None:
         self.name, self.path = name, os.path.join(folder, name)
@@ -392,7 +392,7 @@ class _FolderEntry:
 
 
 class _FolderScan(contextlib.ExitStack):
-    """As what `os.scandir` returns."""
+    """Like the iterator that `os.scandir` returns."""
 
     def __init__(self, folder: Any, names: list[Any]) -> None:
         super().__init__()

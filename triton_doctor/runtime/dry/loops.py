@@ -45,7 +45,7 @@ GIVING = ("RETURN_VALUE", "YIELD_VALUE", *COLLECTING)
 
 
 class Activation:
-    """What a frame has asked. It is the frame's trace function, which dies with the frame, and traces nothing."""
+    """The questions of one frame. Stored as its trace function, to be freed with the frame; traces nothing."""
 
     def __init__(self) -> None:
         self.turns: dict[frozenset[int], Turns] = {}
@@ -55,7 +55,7 @@ class Activation:
 
 
 class Turns:
-    """How often each instruction has asked in one execution of a loop. Another `entry` is another execution."""
+    """Counts the questions of each instruction in one execution of a loop, which `entry` identifies."""
 
     def __init__(self, entry: tuple[int, ...]) -> None:
         self.entry = entry

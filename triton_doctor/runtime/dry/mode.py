@@ -52,7 +52,7 @@ OVERWRITING = frozenset({"copy_", "fill_", "zero_"})
 
 
 class ThreadState(threading.local):
-    """What this thread is in.
+    """The state of one thread in a dry run.
 
     `engine` is the autograd engine, `beneath` a Python kernel that asks for what it hides, `compiled` a function that
     was given to torch.compile.
@@ -78,7 +78,7 @@ class ThreadState(threading.local):
 
 
 class DryMode(FakeTensorMode):  # type: ignore[misc]
-    """Entered on each thread of the program. Operators come to `dispatch`."""
+    """The torch mode of a dry run, entered on each thread; it runs every operator in `dispatch`."""
 
     supports_higher_order_operators = True
 

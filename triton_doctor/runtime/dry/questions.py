@@ -1,4 +1,4 @@
-"""What a program asked that a dry run does not know: each question is told once a case, then guessed or refused."""
+"""Reads of unknown data by the program: each is reported once per case, then guessed or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dry run replaces in torch and Python: torch.compile, the workers of a DataLoader, the start of threads.
+"""Replaces torch.compile, the workers of DataLoaders and the start of threads in a dry run.
 
 Dynamo cannot trace a program whose inputs are fakes already: what torch.compile wraps runs as it is, and that is said.
 Kernels of Triton's in it are seen, those that Inductor would make are not. Batches are made in this process, for fake

@@ -1,4 +1,4 @@
-"""Whether dry runs work with this torch: a fake tensor on CUDA is differentiated in a child process.
+"""Tests whether dry runs work with this torch: a child process runs backward on a fake CUDA tensor.
 
 What goes wrong there goes wrong in C++, and ends the process. The child is a fork, which takes some 20 ms. Where this
 process has asked for a GPU that is there, CUDA does not work in a fork: then it is a Python of its own.

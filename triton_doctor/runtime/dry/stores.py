@@ -28,7 +28,7 @@ def find_written(fn: Any, depth: int = 0) -> frozenset[str]:
 
 
 class _AddressFlow:
-    """Where the addresses of a kernel come from: names, to the names that they are computed from."""
+    """Maps each name in a kernel to the names it is computed from, to find the origin of addresses."""
 
     def __init__(self, function: ast.FunctionDef, fn: Any, depth: int) -> None:
         self._function, self._fn, self._depth = function, fn, depth

@@ -51,7 +51,7 @@ REGISTERS, THREADS, SHARED_BYTES = 32, 1024, 1024
 
 
 class DryKernel(compiler.CompiledKernel):  # type: ignore[misc]
-    """What Triton keeps for a key. A launch calls the launch hooks, and forgets the values that it overwrites."""
+    """Takes the place of a CompiledKernel. A launch calls the hooks and marks overwritten values as unknown."""
 
     def __init__(self, src: Any, target: Any, options: Any, caches: Caches) -> None:
         fields = {**vars(options), "shared": SHARED_BYTES, "name": src.name, "hash": "", "target": target}
@@ -92,7 +92,7 @@ def _written_indices(fn: Any) -> tuple[int, ...]:
 
 
 class DryLauncher(Launcher):
-    """What launches a DryKernel; one for each, by which launches are counted."""
+    """The launcher of one DryKernel, by which its launches are counted."""
 
     def __init__(self, written: tuple[int, ...], caches: Caches, types: Sequence[str]) -> None:
         self._written, self._caches, self._most = written, caches, len(types)
@@ -127,7 +127,7 @@ def _overwrite(argument: Any) -> None:
 
 
 class Caches:
-    """What one dry run keeps in memory: for each JITFunction its kernels, for each Autotuner its configs."""
+    """The in-memory caches of one dry run: kernels by JITFunction, and chosen configs by Autotuner."""
 
     def __init__(self) -> None:
         self.is_open = True

@@ -1,4 +1,4 @@
-"""What a watched process does once it has imported triton: it records, from there to its end."""
+"""Records a watched process from its import of triton to its end."""
 
 from __future__ import annotations
 

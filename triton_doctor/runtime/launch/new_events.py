@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Follower:
-    """What is new in the recordings of a run since it was last asked."""
+    """Reads the events appended to the recordings of a run since the last call."""
 
     def __init__(self) -> None:
         self._read: defaultdict[str, int] = defaultdict(int)

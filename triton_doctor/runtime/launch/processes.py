@@ -22,7 +22,7 @@ LOOK_S = 0.1
 
 
 class ProcessTree:
-    """What was seen so far of the process `root` and of all that descend from it."""
+    """The process `root` and its descendants, as observed so far."""
 
     def __init__(self, root: int, notes: str) -> None:
         """Watch descendants of the process `root`, whose environment names the folder `notes`."""

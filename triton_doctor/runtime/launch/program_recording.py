@@ -1,4 +1,4 @@
-"""What `run` itself saw, as one more recording beside those of the processes."""
+"""Writes the recording of `run` itself, beside those of the processes."""
 
 from __future__ import annotations
 

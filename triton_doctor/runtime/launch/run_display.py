@@ -26,7 +26,7 @@ EVERY_S = 0.5
 
 
 class Board:
-    """What is shown of one run. Its states are copied to the folder that it records into, if that is kept."""
+    """The live display of one run. Copies its process states to the recording folder, if that is kept."""
 
     def __init__(self, folder: RecordingFolder, *, print_line: Callable[[str], None] | None) -> None:
         """Create the display of a run. `print_line` receives each line to print; None prints nothing."""

@@ -35,7 +35,7 @@ HINT = "`triton-doctor run --help` lists what it takes; what the program takes f
 
 
 class RunOptions:
-    """What the user wants of a run. `program` is what follows our own options, as it was written.
+    """The options of `run`. `program` are the arguments after them, unchanged.
 
     No dataclass, for `dataclasses` would be imported before the program can start: 15 ms.
     """
@@ -74,7 +74,7 @@ class RunOptions:
 
 
 class HelpAsked(Exception):  # noqa: N818 - no error
-    """`--help` stands among the options."""
+    """Raised for `--help` among the options."""
 
 
 def read_options(arguments: Sequence[str]) -> RunOptions:

@@ -1,4 +1,4 @@
-"""A few looks at the stacks of a process to what it does, and for how many of the looks."""
+"""Samples the stacks of a process and counts what its threads do."""
 
 from __future__ import annotations
 

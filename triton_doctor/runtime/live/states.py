@@ -84,7 +84,7 @@ class ProcessState:
 
 
 class NodeStates(msgspec.Struct, kw_only=True):
-    """What `run` says of the processes of one node."""
+    """The process states of one node, as its `run` published them."""
 
     host: str
     at_ns: int

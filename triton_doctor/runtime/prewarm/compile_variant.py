@@ -22,7 +22,7 @@ class MissedError(Exception):
 
 @dataclass(slots=True)
 class CacheQuery:
-    """What Triton asked its cache: the hash of the key, the folder of that entry, and whether it was there."""
+    """A lookup of Triton in its cache: the hash of the key, the folder of the entry, and whether it exists."""
 
     hash: str = ""
     entry: str = ""

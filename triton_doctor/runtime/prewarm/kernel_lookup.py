@@ -22,7 +22,7 @@ MAIN = "__main__"
 
 
 class UnreachableError(Exception):
-    """A kernel that is not to be had in this process; its text is the reason."""
+    """A kernel that cannot be found in this process; the text is the reason."""
 
 
 class Kernels:

@@ -38,7 +38,7 @@ BASE_ADDRESS = 1 << 20
 
 
 class StandInDtype(str):
-    """A dtype by Triton's name for it, with what is asked of torch's."""
+    """A dtype, by its Triton name, with the attributes of a torch dtype that Triton reads."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class StandInDtype(str):
 
 
 class StandInTensor:
-    """What Triton asks of a tensor as it specializes: a dtype, an address, and on AMD how large its storage is."""
+    """A stand-in with what Triton reads of a tensor to specialize: dtype, address, and on AMD the storage size."""
 
     def __init__(self, dtype: str, *, aligned: bool, small: bool) -> None:
         self.dtype = StandInDtype(dtype)

@@ -1,4 +1,4 @@
-"""What is to be compiled, and what became of it: values only."""
+"""The plan of a prewarm and its result, as plain values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PrewarmPlan:
 
 @dataclass(slots=True, kw_only=True, repr=False)
 class Prewarmed:
-    """What became of a plan: the outcome of each of its variants that ended, by number.
+    """The result of a plan: the outcome of each finished variant, by number.
 
     `tunings` counts the rounds of tuning whose results were read from disk into memory.
     """

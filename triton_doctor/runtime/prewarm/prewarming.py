@@ -1,4 +1,4 @@
-"""A plan to a filled cache folder, or to the proof that it is filled."""
+"""Compiles a plan into a cache folder, or checks that the folder has it all."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ CACHE_VARIABLE = "TRITON_CACHE_DIR"
 
 
 class _WorkerState:
-    """What this process has set up for its tasks."""
+    """What this worker process has set up for its tasks."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

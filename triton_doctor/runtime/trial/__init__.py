@@ -1,1 +1,1 @@
-"""Kernels to whether they compile for given arguments, and to how many variants: in a process of its own, on no GPU."""
+"""Compiles kernels for given arguments in a separate process without a GPU, and counts their variants."""

@@ -52,14 +52,14 @@ class Explanation:
 
 @dataclass(slots=True)
 class LearnedFormulas:
-    """What one round of learning leaves to the next: formulas by the values they fit, and those once challenged."""
+    """Results that one round of learning passes to the next: formulas by fitted values, and challenged formulas."""
 
     fitted: dict[object, list[Formula]] = field(default_factory=dict)
     challenged: set[Formula] = field(default_factory=set)
 
 
 class Attribution:
-    """What the parts that moved follow, by the observations so far."""
+    """Explains the parts that moved by the observations so far."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which of the formulas that fit is meant: where they differ, and whether one is left to be given.
+"""Chooses between formulas that fit the observations, by points at which they differ.
 
 A formula is given only if it fits every point, also those held back while it was made, and if no other formula that
 fits differs from it where the function may be called, or grows otherwise. While two differ, `find_difference` names a

@@ -1,4 +1,4 @@
-"""Calling the function at one point, dry, and what its kernels' cache keys had there.
+"""Calls the function dry at one point and returns the cache keys of its kernels there.
 
 Each call has caches of its own, so that what an earlier point made is made again: a point shows all variants that it
 needs. Of a kernel that tunes itself, which config wins is not known without a GPU: what differs between the configs of
@@ -35,7 +35,7 @@ class ProbedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbedVariant:
-    """What one launch needed. `integers` are its arguments, from which Triton makes their classes."""
+    """The key of one launch. `integers` are the arguments whose classes are part of the key."""
 
     kernel: KernelName
     site: LaunchSite | None
@@ -45,7 +45,7 @@ class ProbedVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What was seen at one point. `launches` are without those of tuning; `error` is what the call raised.
+    """The result at one point. `launches` excludes those of autotuning; `error` is what the call raised.
 
     Where only the backward of its result raised, the forward is complete, and shows what it needs.
     """

@@ -41,7 +41,7 @@ STEPPING = (
 
 
 class Doorkeeper:
-    """The first of the finders: lets every module pass, and has something done after some."""
+    """An import finder, first in sys.meta_path, that runs an action after the import of certain modules."""
 
     def __init__(self) -> None:
         self.after: dict[str, Callable[[], None]] = {}
@@ -70,7 +70,7 @@ class Doorkeeper:
 
 
 class AfterLoader:
-    """A loader that acts as `loader`, and tells the doorkeeper once the module has run."""
+    """A loader that wraps `loader` and notifies the Doorkeeper after the module has run."""
 
     def __init__(self, loader: Any, keeper: Doorkeeper, name: str) -> None:
         self.loader, self.keeper, self.name = loader, keeper, name
