@@ -22,19 +22,19 @@ KINDS = ("one", "dialect", "no verb", "riddle")
 # Targets named `one`; names of DIALECT; docstrings of functions that do not begin with a verb; those of them that begin
 # with no noun phrase either.
 LIMITS: dict[str, tuple[int, int, int, int]] = {
-    "cli": (6, 3, 49, 24),
-    "editor": (12, 24, 72, 38),
-    "evidence": (25, 4, 3, 1),
+    "cli": (0, 0, 0, 0),
+    "editor": (0, 0, 0, 0),
+    "evidence": (0, 0, 0, 0),
     "explore": (0, 0, 8, 0),
-    "machine": (2, 11, 155, 45),
-    "report": (70, 15, 218, 126),
-    "runtime": (43, 75, 530, 284),
-    "static": (284, 51, 89, 35),
-    "testing": (1, 7, 54, 32),
-    "top level": (3, 6, 95, 41),
+    "machine": (0, 0, 0, 0),
+    "report": (0, 0, 0, 0),
+    "runtime": (0, 0, 0, 0),
+    "static": (0, 4, 88, 34),
+    "testing": (0, 0, 0, 0),
+    "top level": (0, 0, 0, 0),
 }
 PLACEHOLDERS = {"item", "it", "each", "thing", "entry", "elem", "x"}
-MOST_PLACEHOLDERS = 359
+MOST_PLACEHOLDERS = 348
 DIALECT = {"told", "said", "stands", "anew", "tell", "tells", "say", "says", "ask", "asks"}
 # What docstrings of this package may begin with.
 VERBS = set(
