@@ -81,8 +81,8 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
             "there are: baseline, budgets, demonstrations, exclude, ",
             id="unlike any",
         ),
-        pytest.param('select = "TRD2"', ".select is 'TRD2'", "it takes codes or prefixes", id="no array"),
-        pytest.param("ignore = [201]", ".ignore is [201]", "it takes codes or prefixes", id="no strings"),
+        pytest.param('select = "TRD2"', ".select is 'TRD2'", "give codes or prefixes", id="no array"),
+        pytest.param("ignore = [201]", ".ignore is [201]", "give codes or prefixes", id="no strings"),
         pytest.param('select = ["TRD998"]', "there is no rule TRD998 in ", "`triton-doctor rule`", id="no such rule"),
         pytest.param(
             'per-file-ignores = {"*" = ["X1"]}',
@@ -90,12 +90,10 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
             "`triton-doctor rule`",
             id="no rule for a file",
         ),
-        pytest.param('fail-on = "never"', ".fail-on is 'never'", 'it takes "info", "warning" or "error"', id="level"),
-        pytest.param("triton-version = 3.6", ".triton-version is 3.6", 'it takes a version: "3.6"', id="a number"),
-        pytest.param('triton-version = "new"', ".triton-version is 'new'", 'it takes a version: "3.6"', id="a word"),
-        pytest.param(
-            'triton-version = "3.٣"', ".triton-version is '3.٣'", 'it takes a version: "3.6"', id="Arabic digits"
-        ),
+        pytest.param('fail-on = "never"', ".fail-on is 'never'", 'give "info", "warning" or "error"', id="level"),
+        pytest.param("triton-version = 3.6", ".triton-version is 3.6", 'give a version: "3.6"', id="a number"),
+        pytest.param('triton-version = "new"', ".triton-version is 'new'", 'give a version: "3.6"', id="a word"),
+        pytest.param('triton-version = "3.٣"', ".triton-version is '3.٣'", 'give a version: "3.6"', id="Arabic digits"),
         pytest.param(
             f'triton-version = "3.{"9" * 5000}"', ".triton-version is '3.9", "takes a version", id="a long one"
         ),

@@ -214,7 +214,8 @@ class Watch:
             is_pytest = any(os.path.basename(word) in ("pytest", "py.test") for word in self._options.program)
             if status == TESTS_FAILED and is_pytest and self._options.dry is not None:
                 print_message(
-                    "tests may have failed for want of data", hint="`pytest --triton-doctor-dry` expects those failures"
+                    "tests may have failed because the tensors of a dry run hold no values",
+                    hint="`pytest --triton-doctor-dry` does not count such failures",
                 )
         if unwritten and os.path.isdir(self._folder.path):
             print_message(unwritten)

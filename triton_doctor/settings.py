@@ -160,7 +160,7 @@ def read_settings(root: Path, table: dict[str, Any], text: str) -> Settings:
             values[key.replace("-", "_")] = read(value)
         except ValueError as error:
             message = f"{place(key)}.{key} is {reprlib.repr(value)}"
-            raise DoctorError(message, hint=f"it takes {expected}") from error
+            raise DoctorError(message, hint=f"give {expected}") from error
     settings = Settings(root=root, **values)
     return replace(
         settings,

@@ -170,7 +170,7 @@ def test_example_that_calls_an_entry_is_used_and_one_that_fails_is_reported(doct
     [
         (("nowhere",), "no such file or folder: nowhere", "name a folder, a file, or file.py:function"),
         (("nowhere.py:f",), "no such file or folder: nowhere.py", "name a folder, a file, or file.py:function"),
-        (("src/rows.py:",), "no entry is named in 'src/rows.py:'", "write path/to/file.py:function"),
+        (("src/rows.py:",), "'src/rows.py:' names no function", "write path/to/file.py:function"),
         (
             ("src/rows.py:fil_rows",),
             "src/rows.py has no entry called 'fil_rows' that leads to a launch",

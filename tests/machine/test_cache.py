@@ -237,7 +237,7 @@ def test_file_system_without_times_of_use_is_told(machine: dict[str, str], tmp_p
 
     done = subprocess.run([*before, *prune], env=machine, capture_output=True, text=True, check=True)
 
-    assert done.stderr == "triton-doctor: this file system keeps no times of use, ages are since the compile\n"
+    assert done.stderr == "triton-doctor: this file system keeps no times of use: ages count from the compile\n"
     assert done.stdout.splitlines()[-1] == "would remove 1 entry"
 
 

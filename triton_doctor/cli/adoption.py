@@ -111,7 +111,10 @@ def adoption(
         if wished and from_stdin:
             raise DoctorError(f"{name} is about files, and - is stdin", hint="name the file")
         if wished and write_baseline:
-            raise DoctorError(f"--write-baseline does not go with {name}", hint="a baseline holds all that is found")
+            raise DoctorError(
+                f"--write-baseline does not go with {name}",
+                hint="a baseline must hold all findings: leave the option out",
+            )
     if write_baseline and from_stdin:
         raise DoctorError("--write-baseline is about files, and - is stdin", hint="name the file")
     if add_ignore is not None and not add_ignore.isprintable():

@@ -102,7 +102,7 @@ def prune(
         typer.echo(f"nothing in {escape_text(str(folder))} is that old")
         return
     if not keeps_times_of_use(folder):
-        print_message("this file system keeps no times of use, ages are since the compile")
+        print_message("this file system keeps no times of use: ages count from the compile")
     typer.echo(render_list(folder, sum_up(old), now=now, at_most=KERNELS_SHOWN_BEFORE_ASKING), nl=False)
     if dry_run:
         typer.echo(f"would remove {plural(len(old), 'entry', 'entries')}")
@@ -124,7 +124,9 @@ def agrees(question: str) -> bool:
     try:
         return typer.confirm(question, err=True)
     except typer.Abort as error:
-        raise DoctorError("nobody has said whether to remove them", hint="--yes removes them without asking") from error
+        raise DoctorError(
+            "nothing was removed: there is no terminal to confirm it on", hint="--yes removes without asking"
+        ) from error
 
 
 def find_folder(asked: Path | None) -> Path:
@@ -138,7 +140,7 @@ def find_folder(asked: Path | None) -> Path:
     if not folder.is_dir():
         raise DoctorError(f"there is no cache folder {folder}", hint="--cache-dir names another")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise DoctorError(f"{folder} cannot be read", hint="it belongs to another user")
+        raise DoctorError(f"{folder} cannot be read", hint="the folder belongs to another user")
     return folder
 
 

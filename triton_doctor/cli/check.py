@@ -84,8 +84,8 @@ ExitZero = Annotated[
 Shown = Annotated[
     list[Show] | None,
     typer.Option(
-        help="What the form full leaves out: info lists infos, undecided the constexprs that no launch decides, "
-        "unresolved the launches whose kernel was not found, all shows the code of each cause too.",
+        help="List more: info the notes, undecided the constexprs that no launch in the source decides, unresolved the "
+        "launches of unknown kernels, all each of these and the code of each cause. In --output-format full.",
         show_default="none",
         rich_help_panel=REPORTING,
     ),
@@ -94,7 +94,7 @@ Why = Annotated[
     bool,
     typer.Option(
         "--why",
-        help="List the hints that decided below each finding, with weight and place.",
+        help="Below each finding, list the evidence that decided it, with weight and line.",
         rich_help_panel=REPORTING,
     ),
 ]

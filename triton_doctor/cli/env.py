@@ -35,7 +35,7 @@ def env(
     ] = None,
     pid: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Look at those that process N began with.", show_default="this one's"),
+        typer.Option(metavar="N", help="Look at the variables that process N began with.", show_default="this one's"),
     ] = None,
     variables: Annotated[bool, typer.Option("--variables", help="List every variable that this Triton reads.")] = False,
 ) -> None:

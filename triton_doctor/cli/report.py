@@ -154,7 +154,7 @@ def read_logs(paths: list[Path], sources: list[Path], output_format: RunForm) ->
     if recording := next((path for path in paths if not is_log(path)), None):
         raise DoctorError(f"{recording} is no log, and others here are", hint="report on logs and recordings in turn")
     if output_format not in (RunForm.TEXT, RunForm.JSON):
-        raise DoctorError(f"a log has no form {output_format.value}", hint="text and json are its forms")
+        raise DoctorError(f"a log has no form {output_format.value}", hint="a log is reported as text or json")
     if missing := next((path for path in sources if not path.exists()), None):
         raise DoctorError(f"cannot read {missing}: no such file or directory", hint="--src names the sources")
     logged = [line for path in paths for line in read_log(path)]

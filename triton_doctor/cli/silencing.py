@@ -61,4 +61,4 @@ def write(edited: dict[str, Edited]) -> tuple[str, ...]:
         return write_all(edited, [])
     except OSError as error:
         message = f"{error.filename or 'a file'} cannot be written: {reason_of(error)}"
-        raise DoctorError(message, hint="what was written before it stays") from error
+        raise DoctorError(message, hint="the files written before this one keep their edits") from error

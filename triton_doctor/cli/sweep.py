@@ -50,7 +50,9 @@ def sweep(
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="The kernels that --max-compiles is about.")] = "*",
     max_compiles: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Exit with 1 if a kernel needs more variants for a model. With --vary."),
+        typer.Option(
+            min=0, metavar="N", help="With --vary: exit with 1 if a kernel needs more variants than this for a model."
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Agree that the code below PATH is run; CI=true does, too.")
@@ -191,7 +193,8 @@ def sweep_function(
     matching = swept.of(kernel)
     if not matching:
         raise DoctorError(
-            f"no kernel is called {kernel!r}: the limit was not checked", hint="the report names those launched"
+            f"no kernel is called {kernel!r}: the limit was not checked",
+            hint="the report lists the kernels that were launched",
         )
     try:
         swept.assert_bounded(kernel, max_compiles)

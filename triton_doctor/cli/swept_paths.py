@@ -122,7 +122,7 @@ def _read_words(words: Sequence[str]) -> tuple[list[Path], list[str]]:
             if not path.exists() and not place.endswith(".py"):
                 path = Path(*place.split(".")).with_suffix(".py")
             if not name:
-                raise DoctorError(f"no entry is named in {word!r}", hint="write path/to/file.py:function")
+                raise DoctorError(f"{word!r} names no function", hint="write path/to/file.py:function")
             names.append(name)
         else:
             path = Path(word)

@@ -87,7 +87,7 @@ class Findings:
     """What the outcomes of `found` say, kernel by kernel."""
 
     def __init__(self, found: Found, outcomes: Sequence[EntryOutcome]) -> None:
-        """Judge all axes."""
+        """Decide for each varied axis of each entry whether it follows data or the model."""
         self.found = found
         self.outcomes = tuple(outcomes)
         self.judgements: Judgements = judge(found, outcomes)

@@ -70,7 +70,10 @@ def read_process(pid: int, proc: Path) -> dict[str, str]:
     except FileNotFoundError as error:
         raise DoctorError(f"there is no process {pid}", hint="--pid takes the number of one that runs") from error
     except OSError as error:
-        raise DoctorError(f"the environment of process {pid} cannot be read", hint="be its user, or root") from error
+        raise DoctorError(
+            f"the environment of process {pid} cannot be read",
+            hint="run triton-doctor as the user of that process, or as root",
+        ) from error
 
 
 def split_environment(text: str) -> dict[str, str]:

@@ -30,5 +30,5 @@ def choose_form(forms: type[Chosen], wanted: Chosen | None, file: Path | None) -
     named = {form.value: form for form in others}
     if word not in named:
         known = [suffix for suffix, name in FORMS.items() if name in named]
-        raise DoctorError(f"-o {file}: this report has no form {word}", hint=f"it has .txt, {', '.join(known)}")
+        raise DoctorError(f"-o {file}: this report has no form {word}", hint=f"use .txt, {', '.join(known)}")
     return named[word]

@@ -36,7 +36,7 @@ def read_seconds(text: str | None) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise DoctorError(f"triton_doctor_dry_seconds is {text!r}", hint="it takes a number of seconds above 0")
+        raise DoctorError(f"triton_doctor_dry_seconds is {text!r}", hint="give a number of seconds above 0")
     return seconds
 
 

@@ -120,4 +120,4 @@ def _path(name: str, flags: argparse.Namespace, config: pytest.Config) -> Path |
 def _count(text: str | None) -> int | None:
     if text is None or text.isdecimal():
         return None if text is None else int(text)
-    raise DoctorError(f"triton_doctor_max_compiles is {text!r}", hint="it takes a whole number, 0 or more")
+    raise DoctorError(f"triton_doctor_max_compiles is {text!r}", hint="give a whole number, 0 or more")

@@ -140,7 +140,9 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
         raise DoctorError(f"{path}: the manifest is damaged", hint="pack it again") from error
     for entry in manifest.entries:
         if problem := find_problem(entry):
-            raise DoctorError(f"{path}: the manifest names {problem}", hint="this is no pack of kernels; pack it again")
+            raise DoctorError(
+                f"{path}: the manifest names {problem}", hint="the file is no pack of kernels; pack it again"
+            )
     keys = [entry.key for entry in manifest.entries]
     if len(set(keys)) < len(keys):
         raise DoctorError(f"{path}: the manifest names an entry twice", hint="pack it again")

@@ -85,10 +85,10 @@ class OpenedArchive:
         self._tar, self._reader = tar, reader
         member = self._next_member()
         if member is None or member.name != MANIFEST or not member.isreg():
-            raise DoctorError(f"{path} does not begin with {MANIFEST}", hint="this is no pack of triton-doctor")
+            raise DoctorError(f"{path} does not begin with {MANIFEST}", hint="the file is no pack of triton-doctor")
         if member.size > MANIFEST_BYTES:
             raise DoctorError(
-                f"{path}: the manifest has {member.size:,} bytes", hint="this is no pack of triton-doctor"
+                f"{path}: the manifest has {member.size:,} bytes", hint="the file is no pack of triton-doctor"
             )
         self.manifest: Manifest = decode_manifest(b"".join(self._content(member)), str(path))
 

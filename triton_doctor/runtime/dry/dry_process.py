@@ -53,7 +53,7 @@ def begin_case() -> None:
 def begin_dry(*, target: str | None, unknown: str, world_size: int, rank: int) -> None:
     """Run this process dry until it ends, without a recording. Raises DoctorError where that does not work."""
     if unknown not in ("guess", "stop"):
-        raise DoctorError(f"unknown is {unknown!r}", hint='it takes "guess" or "stop"')
+        raise DoctorError(f"unknown is {unknown!r}", hint='give "guess" or "stop"')
     require_packages()
     _lasting.enter_context(_go_dry(target, unknown, world_size, rank))  # type: ignore[arg-type]
     _lasting.enter_context(_own_caches())
@@ -73,7 +73,7 @@ def run_dry(
 ) -> Iterator[Recording]:
     """Run everything inside this context dry and record it; see `triton_doctor.dry_run`."""
     if unknown not in ("guess", "stop"):
-        raise DoctorError(f"unknown is {unknown!r}", hint='it takes "guess" or "stop"')
+        raise DoctorError(f"unknown is {unknown!r}", hint='give "guess" or "stop"')
     if not 0 <= rank < world_size:
         raise DoctorError(f"rank {rank} of {world_size} processes does not exist", hint="world_size=8, rank=0")
     require_packages()

@@ -436,7 +436,7 @@ def divert_writes(writes: str) -> Iterator[None]:
     """Keep existing files unmodified inside this context, unless `writes` is "allow"; nested runs share one overlay."""
     global _current
     if writes not in ("overlay", "allow"):
-        raise DoctorError(f"writes is {writes!r}", hint='it takes "overlay" or "allow"')
+        raise DoctorError(f"writes is {writes!r}", hint='give "overlay" or "allow"')
     if writes == "allow" or _current is not None:
         yield
         return

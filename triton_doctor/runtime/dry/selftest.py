@@ -62,7 +62,7 @@ def require_working_elsewhere() -> None:
 def _does_not_work(reason: str) -> DoctorError:
     return DoctorError(
         f"dry runs do not work with torch {torch.__version__}: {reason}",
-        hint="they are tried with CPU builds of torch 2.13: pip install torch==2.13.0 --index-url"
+        hint="dry runs are tested with CPU builds of torch 2.13: pip install torch==2.13.0 --index-url"
         " https://download.pytorch.org/whl/cpu",
     )
 

@@ -22,7 +22,7 @@ StepReaction = Literal["warn", "raise"] | Callable[[CompilingStepsError], object
 def require_reaction(reaction: object, place: str) -> None:
     """Raise DoctorError if `reaction`, the argument named `place`, is invalid."""
     if reaction not in ("warn", "raise") and not callable(reaction):
-        raise DoctorError(f"{place} is {reaction!r}", hint='it takes "warn", "raise" or a callable')
+        raise DoctorError(f"{place} is {reaction!r}", hint='give "warn", "raise" or a callable')
 
 
 Told = TypeVar("Told", UnexpectedCompileError, CompilingStepsError)

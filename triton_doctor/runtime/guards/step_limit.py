@@ -30,7 +30,7 @@ def limit_compiling_steps(at_most: int, *, of: int = 100, on_excess: StepReactio
     require_reaction(on_excess, "on_excess")
     for name, value, least in (("at_most", at_most, 0), ("of", of, 1)):
         if type(value) is not int or value < least:
-            raise DoctorError(f"{name} is {value!r}", hint=f"it takes a whole number, {least} or more")
+            raise DoctorError(f"{name} is {value!r}", hint=f"give a whole number, {least} or more")
     return StepLimit(at_most, of, on_excess)
 
 

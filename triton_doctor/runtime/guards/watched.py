@@ -38,7 +38,7 @@ def watch(
     """
     require_reaction(on_excess, "on_excess")
     if max_compiles is not None and (type(max_compiles) is not int or max_compiles < 0):
-        raise DoctorError(f"max_compiles is {max_compiles!r}", hint="it takes a whole number, 0 or more")
+        raise DoctorError(f"max_compiles is {max_compiles!r}", hint="give a whole number, 0 or more")
 
     def begin(kernel: Kernel) -> Kernel:
         name = _name_of(kernel)

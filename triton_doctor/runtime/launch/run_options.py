@@ -106,7 +106,8 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
         ours = " ".join(word for word in left if word != "--dry")
         raise DoctorError(
             f"--dry comes after {left[0]}: is it for the program, or for triton-doctor?",
-            hint=f"`triton-doctor run --dry {ours}` runs it dry, `triton-doctor run -- {' '.join(left)}` passes it on",
+            hint=f"`triton-doctor run --dry {ours}` is a dry run, `triton-doctor run -- {' '.join(left)}` gives --dry"
+            " to the program",
         )
     if options.warmup_seconds is not None and options.warm_when is not None:
         raise DoctorError("--warm-when cannot be combined with --warmup-seconds", hint="leave one out")

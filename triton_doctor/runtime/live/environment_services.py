@@ -73,7 +73,7 @@ def read_words(text: str) -> Iterator[tuple[str, float]]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         word, equals, number = part.partition("=")
         if word not in WORDS or (equals and word != "guard"):
-            raise DoctorError(f"{VARIABLE} has no word {part!r}", hint=f"it takes {', '.join(WORDS)}; guard=120")
+            raise DoctorError(f"{VARIABLE} has no word {part!r}", hint=f"give {', '.join(WORDS)}; guard=120")
         try:
             value = float(number) if equals else WARM_AFTER_S
         except ValueError:

@@ -36,7 +36,7 @@ def step(number: int | None = None) -> None:
     DoctorError for a negative number.
     """
     if number is not None and (type(number) is not int or number < 0):
-        raise DoctorError(f"number is {number!r}", hint="it takes a whole number, 0 or more")
+        raise DoctorError(f"number is {number!r}", hint="give a whole number, 0 or more")
     steps = _listening_steps()
     if steps is not None:
         steps.end_step(CALLED, number)

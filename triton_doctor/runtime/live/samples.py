@@ -56,7 +56,9 @@ def look_at(pid: int, *, samples: int, seconds: float) -> AttachedProcess:
     table = ProcessTable()
     row = table.find(pid)
     if row is None:
-        raise DoctorError(f"process {pid} ended meanwhile", hint="`triton-doctor top` shows those that are watched")
+        raise DoctorError(
+            f"process {pid} ended meanwhile", hint="`triton-doctor top` shows the processes that triton-doctor watches"
+        )
     busy = {activity.thread for activity in counts}
     places = ((stack.name, find_place(stack)) for stack in stacks if stack.thread not in busy)
     return AttachedProcess(

@@ -110,7 +110,9 @@ def read_stacks(pid: int) -> tuple[ThreadStack, ...]:
 
 def _cannot_read(pid: int, output: str) -> DoctorError:
     if not os.path.exists(f"/proc/{pid}"):
-        return DoctorError(f"there is no process {pid}", hint="`triton-doctor top` shows those that are watched")
+        return DoctorError(
+            f"there is no process {pid}", hint="`triton-doctor top` shows the processes that triton-doctor watches"
+        )
     if DENIED in output:
         hint = "run as the same user or as root; a container needs `--cap-add SYS_PTRACE`"
         return DoctorError(f"no permission to read process {pid}", hint=hint)

@@ -112,7 +112,7 @@ class FlagTests:
             del self._tests[flag]
 
     def enter_loop(self, branch: int, body: list[ast.stmt]) -> None:
-        """Record the `body` of the loop with the number `branch`."""
+        """Remember `body` as the body of the loop that is branch number `branch` of the function."""
         self._loops[branch] = body
 
     def spell_out(self, test: ast.expr, arms: tuple[BranchArm, ...]) -> ast.expr:

@@ -66,7 +66,7 @@ class Lowering:
     """
 
     def __init__(self, on_call: Callable[[ast.Call, Call], None], on_named: Callable[[str, Expr, int], None]) -> None:
-        """`on_named` receives the name, the value and the line."""
+        """Call `on_named(name, value, line)` for each `:=` that is lowered."""
         self._on_call = on_call
         self._on_named = on_named
 

@@ -95,7 +95,7 @@ def _severity(parameter: Parameter, worst: ParameterSource, *, is_tuned: bool) -
 
 
 def _is_capped(parameter: Parameter, worst: ParameterSource) -> bool:
-    """Return whether there are few values, or most data reach the bound and share its variant."""
+    """Return whether the constexpr takes few values, or is capped (`min(n, 1024)`) where most inputs reach the cap."""
     bound = worst.number.bound
     if bound is None:
         return False

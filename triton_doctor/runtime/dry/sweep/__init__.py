@@ -150,7 +150,7 @@ def require_parameters(function: Callable[..., object], dimensions: Sequence[Dim
         named = ", ".join(dimension.name for dimension in dimensions)
         raise DoctorError(
             f"`{_name(function)}` does not take {named}: {error}",
-            hint="it is called with each dimension as a keyword, and with nothing else",
+            hint="a sweep calls the function with each dimension as a keyword, and with nothing else",
         ) from error
     except ValueError:  # a callable whose signature nobody knows
         return

@@ -382,10 +382,11 @@ def weigh(applied: frozenset[AppliedHint]) -> Toward | None:
 
 
 def pool_hints(opinions: Sequence[frozenset[AppliedHint]]) -> frozenset[AppliedHint]:
-    """Return the hints of a size that is computed from several sizes with the hints `opinions`.
+    """Combine the hints of several sizes (`opinions`) into those of a size that is computed from them.
 
-    These are the hints of the sizes that follow the data on their own, if there are any. Otherwise, of the undecided
-    sizes, all data hints, and the model hints that they share.
+    If the hints of some sizes alone say that the size follows the input data, only these hints are returned. Otherwise
+    the sizes that are undecided count: all their hints towards data, and the hints towards the model that all of them
+    have.
     """
     if len(opinions) <= 1:
         return opinions[0] if opinions else frozenset()

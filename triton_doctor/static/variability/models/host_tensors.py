@@ -89,7 +89,7 @@ def _joined(parts: Iterable[AbstractNumber | None]) -> AbstractNumber | None:
 
 
 def read_out(value: Value, base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumber:
-    """Return `base.name()`, or `base` itself, as a number read from the tensor `value`."""
+    """Return the number that `base.name()`, or `int(base)` if there is no name, reads from the tensor `value`."""
     if isinstance(value, Tensor | SymbolicValue) and value.contents is not None:
         return value.contents
     return from_data(base, name, point)

@@ -131,7 +131,7 @@ def _names_data_for_model(expr: Expr | None, parameter: str) -> bool:
 
 
 def _side(name: str, kernel: Kernel) -> Side | None:
-    """The side of an image that the parameter `name` is, where another constexpr of `kernel` is the other."""
+    """Return which side of an image `name` is, if another constexpr of `kernel` is the opposite side; else None."""
     for side, names in others_of(name):
         if any(other.is_constexpr and other.name in names for other in kernel.params):
             return side
