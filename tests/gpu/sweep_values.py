@@ -1,7 +1,7 @@
 """The calls that sweeps of libraries make, run again: `python -m tests.gpu.sweep_values OUT [LIBRARY...]`.
 
 OUT/LIBRARY.calls.json has the calls: drivers that a sweep wrote, each with the sizes at which a part of a kernel's key
-moved, one axis after the other. They are made, without a sandbox, where the file is missing. OUT/LIBRARY.gpu.json and
+moved, one axis after the other. They are made where the file is missing. OUT/LIBRARY.gpu.json and
 OUT/LIBRARY.dry.json get, for each driver, the values that kernels' constexprs took on a GPU, and dry in the calls that
 ran there; they are written after each driver, which runs in a process of its own. Tuners keep their first config.
 """
@@ -40,7 +40,7 @@ def make_calls(library: str, out: Path, jobs: int) -> list[dict[str, Any]]:
         from tests.benchmarks.explore_accuracy import find
         from triton_doctor.explore.project_sweep import SweepRequest, sweep_project
 
-        swept = sweep_project(find(fetch(PACKAGES[library])), SweepRequest(jobs=jobs, means=()))
+        swept = sweep_project(find(fetch(PACKAGES[library])), SweepRequest(jobs=jobs))
         calls = [call for outcome in swept.outcomes for call in outcome.calls if call.driver and not call.error]
         written = [{"driver": call.driver, "sizes": _sizes_of(call)} for call in calls]
         file.write_text(json.dumps(written, indent=1), encoding="utf-8")
