@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.phrases import quote_names
 from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, INTEGER, SHAPES
 
 if TYPE_CHECKING:
@@ -74,13 +75,3 @@ def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
 def refer_to(names: Sequence[str]) -> str:
     """Return the pronoun for `names`: `it` or `them`."""
     return "it" if len(names) == 1 else "them"
-
-
-def quote_names(names: Sequence[str]) -> str:
-    """Join `names` in backquotes: "`a`, `b` and `c`"."""
-    return join_names([f"`{name}`" for name in names])
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join `names` as in a sentence: `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "it"

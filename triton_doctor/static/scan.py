@@ -21,7 +21,7 @@ from triton_doctor.static.project.cache.scan_cache import (
     read_texts,
 )
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.names.kernel_names import find_names
+from triton_doctor.static.project.names.name_occurrences import find_names
 from triton_doctor.static.project.names.unscanned import MORE_THAN_SEARCHED, OtherFiles
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.cache.results import Result
     from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanStore
-    from triton_doctor.static.project.names.kernel_names import KernelNames
+    from triton_doctor.static.project.names.name_occurrences import KernelNames
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.files import SourceFile
 

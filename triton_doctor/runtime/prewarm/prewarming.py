@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from triton_doctor.cache_entries import list_kernel_entries, write_entries
+from triton_doctor.cache_placement import list_kernel_entries, write_entries
 from triton_doctor.runtime.event import COMPILED, CompileEvent, EndEvent
 from triton_doctor.runtime.lines import write_line
 from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed
