@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
     """Describe how to avoid the compile: remove its cause, or compile earlier.
+
     `uses` maps parameters to their use in the kernel source: `compile_time`, `read` or `unread`. Without it the
     advice does not depend on the source.
     """
@@ -32,6 +33,7 @@ def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
 
 def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str | None:
     """Return the change of the program that removes the cause `code` of the parameters `names`, or None.
+
     `uses` is as for `way_out`, and may be incomplete.
     """
     change = CAUSES[code].change

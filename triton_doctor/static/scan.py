@@ -28,8 +28,7 @@ from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rule
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
 from triton_doctor.static.suppression.own_variables import leave_out_own
-from triton_doctor.static.suppression.reported_files import concerns, move_to_reported
-from triton_doctor.static.suppression.suppress import UNUSED, suppress
+from triton_doctor.static.suppression.suppress import UNUSED, concerns, move_to_reported, suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
