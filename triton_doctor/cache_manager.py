@@ -21,9 +21,9 @@ from typing import Any
 
 from triton.runtime.cache import FileCacheManager
 
-from triton_doctor.cache_entries import PRESENT, WRITTEN, place_entry
+from triton_doctor.cache_placement import PRESENT, WRITTEN, place_entry
 from triton_doctor.machine.cache_lookups import LOCAL, MISSED, PACKED, note_lookup
-from triton_doctor.machine.packs.database import connect, find_files, find_group
+from triton_doctor.machine.packs.pack_file import connect, find_files, find_group
 
 VARIABLE = "TRITON_DOCTOR_PACK"
 log = logging.getLogger("triton_doctor")

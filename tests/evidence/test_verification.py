@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.tritons import NEWEST, REPOSITORY, VERSIONS, Runner, triton_folder
 from tests.tritons import skip_without
 from triton_doctor.evidence.verification.verify import importable, overlay
-from triton_doctor.runtime.trial.parameter_roles import Roles, read_roles
+from triton_doctor.runtime.trial.argument_guesses import Roles, read_roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.testing.baseline import Baseline, read_baseline, write_baseline
 from triton_doctor.testing.failure import describe_unknown
+from triton_doctor.testing.variant_baseline import Baseline, read_baseline, write_baseline
 
 TESTS = """
 import pytest

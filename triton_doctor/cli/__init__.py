@@ -8,16 +8,15 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.cli.asides import print_hint, print_message
-from triton_doctor.cli.bare_options import CheckCommand
+from triton_doctor.cli.bare_options import CheckCommand, PlainCommand
 from triton_doctor.cli.cache import cache
 from triton_doctor.cli.check import check
 from triton_doctor.cli.compare import compare
 from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.help import CommandHelp, TaskHelp
+from triton_doctor.cli.messages import print_hint, print_message
 from triton_doctor.cli.packs import pack, unpack
-from triton_doctor.cli.plain_values import PlainCommand
 from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule

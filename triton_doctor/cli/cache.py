@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import print_message
+from triton_doctor.cli.messages import print_message
 from triton_doctor.cli.rule import PageForm
+from triton_doctor.phrases import plural
 from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ def prune(
         sum_up,
     )
     from triton_doctor.report.cache import render_list
-    from triton_doctor.report.concise import plural
 
     age, now = parse_age(older_than), time.time()
     folder = find_folder(cache_dir)
@@ -110,7 +110,7 @@ def prune(
         removed = sum(remove_entry(folder, entry) for entry in old)
         typer.echo(f"removed {plural(removed, 'entry', 'entries')}")
         if removed < len(old):
-            left = plural(len(old) - removed, "entry", "entries")
+            left = plural(len(old) - removed, "entry")
             print_message(f"{left} could not be removed")
             raise typer.Exit(STOPPED)
     else:

@@ -6,19 +6,11 @@ from typing import Annotated
 
 import typer
 
-from triton_doctor.cli.adoption import (
-    AddIgnoreOption,
-    BaselineOption,
-    ChangedOption,
-    DryCommandOption,
-    DryOption,
-    RecordingOption,
-    WriteBaselineOption,
-)
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, UnsafeFixes, Verify
 from triton_doctor.report import Form, Show
 
 REPORTING, INPUT = "What to report", "Input and cache"
+ADOPTION, EVIDENCE = "Adopt in an existing project", "Evidence from runs"
 
 
 class Level(StrEnum):
@@ -99,6 +91,61 @@ Why = Annotated[
     ),
 ]
 Statistics = Annotated[bool, typer.Option("--statistics", help="Show counts by rule only.", rich_help_panel=REPORTING)]
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Leave out the findings that FILE knows.",
+        show_default="none",
+        rich_help_panel=ADOPTION,
+    ),
+]
+WriteBaseline = Annotated[
+    bool,
+    typer.Option(
+        "--write-baseline",
+        help="Write all that is found to the baseline, and report nothing.",
+        rich_help_panel=ADOPTION,
+    ),
+]
+AddIgnore = Annotated[
+    str | None,
+    typer.Option(
+        "--add-ignore",
+        metavar="[=REASON]",
+        help="Add a comment that silences each finding to its line, and report what is left.",
+        show_default=False,
+        rich_help_panel=ADOPTION,
+    ),
+]
+Changed = Annotated[
+    str | None,
+    typer.Option(
+        "--changed",
+        metavar="[REV]",
+        help="Findings in files that changed since REV only; HEAD where it is left out.",
+        show_default=False,
+        rich_help_panel=ADOPTION,
+    ),
+]
+Recording = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE...",
+        help="What `run -o` recorded, to confirm or clear findings.",
+        show_default=False,
+        rich_help_panel=EVIDENCE,
+    ),
+]
+Dry = Annotated[
+    bool,
+    typer.Option(
+        "--dry",
+        help="Run the command after -- dry, the tests where there is none, and judge by that.",
+        rich_help_panel=EVIDENCE,
+    ),
+]
+DryCommand = Annotated[list[str] | None, typer.Option("--dry-command", hidden=True)]
 StdinFilename = Annotated[
     Path | None,
     typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py", rich_help_panel=INPUT),
@@ -135,13 +182,13 @@ def check(
     unsafe_fixes: UnsafeFixes = False,
     diff: Diff = False,
     verify: Verify = False,
-    baseline: BaselineOption = None,
-    write_baseline: WriteBaselineOption = False,
-    add_ignore: AddIgnoreOption = None,
-    changed: ChangedOption = None,
-    recording: RecordingOption = None,
-    dry: DryOption = False,
-    dry_command: DryCommandOption = None,
+    baseline: Baseline = None,
+    write_baseline: WriteBaseline = False,
+    add_ignore: AddIgnore = None,
+    changed: Changed = None,
+    recording: Recording = None,
+    dry: Dry = False,
+    dry_command: DryCommand = None,
     stdin_filename: StdinFilename = None,
     no_cache: NoCache = False,
     clean: Clean = False,

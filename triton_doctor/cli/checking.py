@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from triton_doctor.cli.adoption import adoption, describe_weighing, only_changed, weighing
-from triton_doctor.cli.asides import print_message
 from triton_doctor.cli.fixing import FixChoice, fix_files
-from triton_doctor.cli.known_findings import KnownFindings
+from triton_doctor.cli.known_findings import KnownFindings, KnownOptions, only_changed, read_known_options, silence
+from triton_doctor.cli.messages import print_message
 from triton_doctor.cli.progress import show_progress
-from triton_doctor.cli.recorded import read_named
+from triton_doctor.cli.recorded import describe_weighing, read_named, weighing
 from triton_doctor.cli.streams import (
     choose_view,
     describe_limits,
@@ -25,8 +24,9 @@ from triton_doctor.cli.streams import (
 )
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
+from triton_doctor.phrases import plural
 from triton_doctor.report import Form, Show, render
-from triton_doctor.report.concise import plural, render_statistics
+from triton_doctor.report.concise import render_statistics
 from triton_doctor.selection import is_selected
 from triton_doctor.settings import load_settings, override, severity
 from triton_doctor.static.project.cache.store import CacheStore, cache_folder, clean
@@ -38,7 +38,6 @@ from triton_doctor.variables import parse_version
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from triton_doctor.cli.adoption import Adoption
     from triton_doctor.settings import Settings
 
 CLEAN, FOUND, STOPPED = 0, 1, 2
@@ -133,20 +132,20 @@ class Check:
         self._request = request
         self._cwd = cwd
         settings = self._settings()
-        self._adoption = self._read_adoption(settings)
+        self._options = self._read_options(settings)
         dried: tuple[Path, ...] = ()
         if request.dry:
             from triton_doctor.cli.dry import record_dry
 
             dried = record_dry(request.dry_command)
         self._changed: frozenset[str] | None = None
-        if self._adoption.changed is not None:
-            self._changed = changed_files(map(Path, request.paths), self._adoption.changed, cwd=cwd)
+        if self._options.changed is not None:
+            self._changed = changed_files(map(Path, request.paths), self._options.changed, cwd=cwd)
         self._workspace = self._find_workspace(settings)
         describe_limits(self._workspace, request.paths)
         self._require_output()
-        self._known = KnownFindings(self._adoption, self._workspace.reported, self._workspace.base)
-        self._recorded = read_named((*self._adoption.recordings, *dried))
+        self._known = KnownFindings(self._options, self._workspace.reported, self._workspace.base)
+        self._recorded = read_named((*self._options.recordings, *dried))
         self._weigh = weighing(self._recorded.processes, self._workspace.base)
 
     def run(self) -> int:
@@ -162,17 +161,15 @@ class Check:
         if fixes.diff:
             return self._status(failed=has_fixed)
         if fixes.wanted:  # the lines of known findings have moved
-            self._known = KnownFindings(self._adoption, self._workspace.reported, self._workspace.base)
-        if self._adoption.writes:
+            self._known = KnownFindings(self._options, self._workspace.reported, self._workspace.base)
+        if self._options.writes:
             self._known.write(result, self._is_on)
             return self._status(failed=False)
         result = self._known.leave_out(result, self._is_on)
         if self._changed is not None:
             result = only_changed(result, self._changed, self._workspace.base)
-        if self._adoption.reason is not None:
-            from triton_doctor.cli.silencing import silence
-
-            result = silence(result, self._adoption.reason, self._workspace.base)
+        if self._options.reason is not None:
+            result = silence(result, self._options.reason, self._workspace.base)
         self._report(result)
         fail_on = self._workspace.settings.fail_on
         return self._status(failed=any(finding.severity >= fail_on for finding in result.findings))
@@ -189,9 +186,9 @@ class Check:
             triton_version=str(parse_version(version)) if version is not None else None,
         )
 
-    def _read_adoption(self, settings: Settings) -> Adoption:
+    def _read_options(self, settings: Settings) -> KnownOptions:
         request = self._request
-        return adoption(
+        return read_known_options(
             settings,
             baseline=request.baseline,
             write_baseline=request.write_baseline,
@@ -208,8 +205,8 @@ class Check:
 
     def _require_output(self) -> None:
         files = (file.name for file in self._workspace.files)
-        baselines = () if self._adoption.baseline is None else (self._adoption.baseline,)
-        inputs: Sequence[Path | str] = (*self._request.paths, *files, *self._adoption.recordings, *baselines)
+        baselines = () if self._options.baseline is None else (self._options.baseline,)
+        inputs: Sequence[Path | str] = (*self._request.paths, *files, *self._options.recordings, *baselines)
         require_output(self._request.output_file, inputs)
 
     @cached_property

@@ -24,7 +24,7 @@ def compare(
     kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
 ) -> None:
     """Compare two runs: variants that are new, gone or changed, and the time that moved, by kernel and by cause."""
-    from triton_doctor.cli.asides import print_message
+    from triton_doctor.cli.messages import print_message
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.report.comparison import render_comparison

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import print_message
+from triton_doctor.cli.messages import print_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

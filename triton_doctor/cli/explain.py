@@ -30,7 +30,7 @@ def explain(
     from triton_doctor.cli.explained_kernels import explain_kernels, list_kernels
     from triton_doctor.cli.progress import show_progress
     from triton_doctor.cli.streams import columns_of_stdout, write_report
-    from triton_doctor.report.variants import render_kernels, render_kernels_json
+    from triton_doctor.report.variant_report import render_kernels, render_kernels_json
     from triton_doctor.settings import load_settings
     from triton_doctor.static.project.cache.store import CacheStore
     from triton_doctor.static.sources.workspace import find_workspace

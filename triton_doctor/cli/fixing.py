@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import print_line, print_message
+from triton_doctor.cli.messages import print_line, print_message
 from triton_doctor.errors import DoctorError, reason_of
+from triton_doctor.phrases import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,7 +163,6 @@ def _show_diff(fixed: Fixed, show: Callable[[str], str]) -> None:
 
 
 def _print_fixed(fixed: Fixed, choice: FixChoice, show: Callable[[str], str]) -> None:
-    from triton_doctor.report.concise import plural
 
     if not choice.diff:
         for finding in sorted(fixed.made, key=lambda finding: finding.order):

@@ -15,7 +15,8 @@ from triton_doctor.errors import DoctorError, working_folder
 from triton_doctor.finding import Severity
 from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.machine.probe import probe
-from triton_doctor.report.concise import count_rules, plural, summarize
+from triton_doctor.phrases import plural
+from triton_doctor.report.concise import count_rules, summarize
 from triton_doctor.report.machine import summarize as summarize_machine
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.kept_runs import NAME as KEPT

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import print_detail, print_hint, print_message
 from triton_doctor.cli.cache import STOPPED, Folder, find_folder
+from triton_doctor.cli.messages import print_detail, print_hint, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

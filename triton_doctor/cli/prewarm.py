@@ -221,7 +221,7 @@ def print_differences(plan: "PrewarmPlan") -> None:
     import sys
     from importlib.metadata import PackageNotFoundError, version
 
-    from triton_doctor.cli.asides import print_hint, print_message
+    from triton_doctor.cli.messages import print_hint, print_message
 
     here = {"python": ".".join(map(str, sys.version_info[:2]))}
     try:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import print_message
+from triton_doctor.cli.messages import print_message
 from triton_doctor.terminal import environment_of_console
 
 if TYPE_CHECKING:

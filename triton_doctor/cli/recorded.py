@@ -1,17 +1,20 @@
-"""Recordings that the command line names: what can be read is used, and what cannot is said and makes the status 2."""
+"""Recordings that the command line names: reads them, warns of damage, and judges findings by them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import print_hint, print_message
+from triton_doctor.cli.messages import print_detail, print_hint, print_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from triton_doctor.evidence.weighing import Weighing
     from triton_doctor.runtime.recording import Recording
+
+STRANGERS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +41,26 @@ def read_named(paths: Sequence[Path]) -> Recorded:
     for warning in damaged:
         print_message(warning.message)
     return Recorded(processes=reading.processes, whole=not reading.errors and not damaged)
+
+
+def weighing(recordings: Sequence[Recording], cwd: Path) -> Weighing | None:
+    """Return what judges findings by `recordings`; None if there are no recordings."""
+    if not recordings:
+        return None
+    from triton_doctor.evidence.weighing import Weighing
+
+    return Weighing(recordings=recordings, cwd=cwd)
+
+
+def describe_weighing(weighed: Weighing | None) -> None:
+    """Print which kernels of the recordings were not found in the files, if that may surprise."""
+    if weighed is None:
+        return
+    if weighed.strangers:
+        print_message("no kernel of the recordings is in the files that were read")
+        for kernel in weighed.strangers[:STRANGERS_SHOWN]:
+            print_detail(f"`{kernel.name}` of {kernel.path}")
+        if len(weighed.strangers) > STRANGERS_SHOWN:
+            print_detail(f"and {len(weighed.strangers) - STRANGERS_SHOWN} more")
+    for name in weighed.ambiguous:
+        print_message(f"`{name}` of the recordings could be any of several kernels, and counts for none")

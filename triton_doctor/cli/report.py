@@ -98,7 +98,7 @@ def report(
 
 def find_recorded() -> Path:
     """Return the latest run that was kept. Raises DoctorError where there is none."""
-    from triton_doctor.cli.asides import print_message
+    from triton_doctor.cli.messages import print_message
     from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.runtime.kept_runs import find_latest
 
@@ -124,7 +124,7 @@ def show_page(path: Path) -> None:
     """Open the page at `path` in a browser, and print where it is."""
     import webbrowser
 
-    from triton_doctor.cli.asides import print_message
+    from triton_doctor.cli.messages import print_message
 
     opened = webbrowser.open(path.resolve().as_uri())
     print_message(f"the page is {path}" if opened else f"no browser was found: the page is {path}")

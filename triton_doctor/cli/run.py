@@ -8,61 +8,76 @@ RUN_USAGE = "[OPTIONS] PROGRAM [ARGUMENTS]..."
 # What belongs to the program is not ours to read; `run_command` reads the rest.
 RUN_CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="Keep the recording (.jsonl, or a folder), or write the report (.html, .md, .json).",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="TARGET",
+        help="The GPU to compile for, and run nothing; with --dry, the one to pretend: cuda:90.",
+    ),
+]
+MaxCompiles = Annotated[
+    str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
+]
+Tier = Annotated[
+    str | None,
+    typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
+]
+WarmupSeconds = Annotated[
+    str | None, typer.Option(metavar="S", help="How long compiles are expected, from the first launch.")
+]
+WarmWhen = Annotated[
+    str | None,
+    typer.Option(metavar="port:N|URL|line:REGEX|call", help="Until when compiles are expected: what says ready."),
+]
+MaxCompilesAfterWarmup = Annotated[
+    str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
+]
+Dry = Annotated[
+    bool, typer.Option("--dry", help="Run without a GPU, without data and without compiling; the counts are exact.")
+]
+DryUnknown = Annotated[
+    str | None, typer.Option(metavar="guess|stop", help="What to do where a dry run needs data: guess, or stop.")
+]
+DryWrites = Annotated[
+    str | None,
+    typer.Option(metavar="overlay|allow", help="Whether a dry run may replace and remove files that are there."),
+]
+WorldSize = Annotated[
+    str | None, typer.Option(metavar="N", help="Run dry as one of N processes, whose collectives move nothing.")
+]
+Rank = Annotated[str | None, typer.Option(metavar="R", help="Which of them: 0 to N-1.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file that -o names, if there is one.")]
+Live = Annotated[
+    bool, typer.Option("--live", help="Tell each compile as it happens, with its cause, and what takes long.")
+]
+
 
 def run(
     context: typer.Context,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="PATH",
-            help="Keep the recording (.jsonl, or a folder), or write the report (.html, .md, .json).",
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            metavar="TARGET",
-            help="The GPU to compile for, and run nothing; with --dry, the one to pretend: cuda:90.",
-        ),
-    ] = None,
-    max_compiles: Annotated[
-        str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
-    ] = None,
-    tier: Annotated[
-        str | None,
-        typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
-    ] = None,
-    warmup_seconds: Annotated[
-        str | None, typer.Option(metavar="S", help="How long compiles are expected, from the first launch.")
-    ] = None,
-    warm_when: Annotated[
-        str | None,
-        typer.Option(metavar="port:N|URL|line:REGEX|call", help="Until when compiles are expected: what says ready."),
-    ] = None,
-    max_compiles_after_warmup: Annotated[
-        str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often after that.")
-    ] = None,
-    dry: Annotated[
-        bool, typer.Option("--dry", help="Run without a GPU, without data and without compiling; the counts are exact.")
-    ] = False,
-    dry_unknown: Annotated[
-        str | None, typer.Option(metavar="guess|stop", help="What to do where a dry run needs data: guess, or stop.")
-    ] = None,
-    dry_writes: Annotated[
-        str | None,
-        typer.Option(metavar="overlay|allow", help="Whether a dry run may replace and remove files that are there."),
-    ] = None,
-    world_size: Annotated[
-        str | None, typer.Option(metavar="N", help="Run dry as one of N processes, whose collectives move nothing.")
-    ] = None,
-    rank: Annotated[str | None, typer.Option(metavar="R", help="Which of them: 0 to N-1.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file that -o names, if there is one.")] = False,
-    live: Annotated[
-        bool, typer.Option("--live", help="Tell each compile as it happens, with its cause, and what takes long.")
-    ] = False,
+    output: Output = None,
+    target: Target = None,
+    max_compiles: MaxCompiles = None,
+    tier: Tier = None,
+    warmup_seconds: WarmupSeconds = None,
+    warm_when: WarmWhen = None,
+    max_compiles_after_warmup: MaxCompilesAfterWarmup = None,
+    dry: Dry = False,
+    dry_unknown: DryUnknown = None,
+    dry_writes: DryWrites = None,
+    world_size: WorldSize = None,
+    rank: Rank = None,
+    force: Force = False,
+    live: Live = False,
 ) -> None:
     """Run a program and report which kernels compiled, why, what it cost and what to change.
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from triton_doctor.cli.asides import print_line, print_message
+from triton_doctor.cli.messages import print_line, print_message
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.report import View
 from triton_doctor.report.source import line_reader

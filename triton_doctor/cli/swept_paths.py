@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from triton_doctor.cli.asides import print_hint, print_message
+from triton_doctor.cli.messages import print_hint, print_message
 from triton_doctor.cli.prewarm import require_triton
 from triton_doctor.cli.progress import show_progress
 from triton_doctor.cli.streams import columns_of_stdout, describe_limits, require_output, write_report

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triton_doctor.cli.asides import print_message
+from triton_doctor.cli.messages import print_message
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.live.samples import AttachedProcess

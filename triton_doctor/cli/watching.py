@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from triton_doctor.cli.asides import print_hint, print_message
+from triton_doctor.cli.messages import print_hint, print_message
 from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:

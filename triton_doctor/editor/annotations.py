@@ -8,8 +8,8 @@ from lsprotocol.types import CodeLens, Command, Hover, InlayHint, InlayHintKind,
 
 from triton_doctor.editor.documents import holds
 from triton_doctor.editor.recorded import format_kernel, format_parameter
-from triton_doctor.report.concise import plural
-from triton_doctor.report.hints import describe_hints
+from triton_doctor.phrases import plural
+from triton_doctor.report.hint_wording import describe_hints
 from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def code_lenses(
 def format_variants(kernel: KernelInFile) -> str:
     """Format launches and variants: `2 launches, up to 12 variants`; `1 launch, a variant for each value of n`."""
     explained = kernel.explained
-    counts = plural(len(explained.launches), "launch", "launches")
+    counts = plural(len(explained.launches), "launch")
     if explained.unbounded:
         return f"{counts}, a variant for each value of {', '.join(explained.unbounded)}"
     if explained.undecided:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.evidence.kernel_matching import owners_of
 from triton_doctor.evidence.recorded_kernels import RecordedKernel, is_dry, read_seen
-from triton_doctor.report.concise import plural
+from triton_doctor.phrases import plural
 from triton_doctor.report.recording.wording import seconds
 from triton_doctor.runtime.recording_files import read_recordings
 

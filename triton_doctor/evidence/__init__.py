@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.sources import read_sources
+from triton_doctor.phrases import quote_names
 from triton_doctor.rulebook import page_paths
 from triton_doctor.runtime.cause_table import AT_ONCE, CAUSES, CONSTEXPR, FIRST, INTEGER, MADE_AGAIN
 from triton_doctor.runtime.event import LONG_US
-from triton_doctor.runtime.remedies import find_change, is_stride, quote_names
+from triton_doctor.runtime.remedies import find_change, is_stride
 from triton_doctor.runtime.savings import find_savings
 from triton_doctor.variables import looks_like_triton, meant, variables
 

@@ -10,9 +10,10 @@ from triton_doctor.evidence import rules_behind
 from triton_doctor.evidence.kernel_matching import is_program
 from triton_doctor.evidence.verdicts import MANY, RETUNED, UNREAD, VARYING, confirmed
 from triton_doctor.finding import Evidence, Facts, Finding, Location, Severity, Verdict
+from triton_doctor.phrases import join_words
 from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, TUNED_AGAIN
 from triton_doctor.runtime.event import CompileEvent
-from triton_doctor.runtime.remedies import find_change, join_names
+from triton_doctor.runtime.remedies import find_change
 from triton_doctor.static.variability.queries.description import facts
 from triton_doctor.static.variability.queries.parameters import Parameters
 from triton_doctor.static.variability.values.lattice import Variability
@@ -163,7 +164,7 @@ def _causes(kernel: Kernel, seen: RecordedKernel, reported: Mapping[str, set[str
         if most[cause_code] < MANY or reported[code] or (changed.keys() <= set(kernel.do_not_specialize)):
             continue
         first = params[kept[0]] if kept else None
-        quoted = join_names(quote(kept)) if kept else None
+        quoted = join_words(quote(kept)) if kept else None
         what = f"{quoted} of `{kernel.name}`" if quoted else f"`{kernel.name}`"
         yield Finding(
             path=kernel.path,

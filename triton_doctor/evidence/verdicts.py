@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.recorded_kernels import Price
 from triton_doctor.finding import Evidence, Severity, Verdict
-from triton_doctor.runtime.remedies import join_names
+from triton_doctor.phrases import join_words, plural
 from triton_doctor.runtime.sweep_event import CONSTEXPR, TUNING_KEY
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ def by_saving(finding: Finding, seen: RecordedKernel, saving: Saving) -> Evidenc
     """Confirm a constexpr that multiplied the variants, with the number that would remain without it."""
     values = seen.constexpr_values(finding.facts.parameter or "")
     others = [f"`{part.name}`" for part in saving.parts if part.name != finding.facts.parameter]
-    without = f"without it{' and ' + join_names(others) if others else ''}"
-    remain = f"{saving.after:,} of {counted(saving.before, 'variant')} would remain {without}"
+    without = f"without it{' and ' + join_words(others) if others else ''}"
+    remain = f"{saving.after:,} of {plural(saving.before, 'variant')} would remain {without}"
     return Evidence(
         verdict=Verdict.CONFIRMED,
         text=", ".join(
-            [f"{counted(len(values), 'value')} seen", remain, *([duration(saving.saved_us)] if saving.saved_us else [])]
+            [f"{plural(len(values), 'value')} seen", remain, *([duration(saving.saved_us)] if saving.saved_us else [])]
         ),
         values=len(values),
         launches=seen.launches,
@@ -139,15 +139,15 @@ def by_rounds(finding: Finding, seen: RecordedKernel) -> Evidence:
 def of_values(seen: RecordedKernel, name: str, values: Sequence[Scalar], noun: str) -> Evidence:
     """Confirm a finding if there are many values; clear it if few values occurred in many launches or situations."""
     count, launches = len(values), seen.launches
-    numbers = f"{counted(count, noun)} seen"
+    numbers = f"{plural(count, noun)} seen"
     if count >= MANY:
         return confirmed(seen, numbers, seen.price(lambda change: change.name == name, with_first=True), values=count)
     situations = seen.situations(seen.configured | {name})
     if situations >= SITUATIONS_A_VALUE * count:
-        text = f"{counted(count, noun)} in {counted(situations, 'variant')}"
-        text += "" if seen.tuned else f", {counted(launches, 'launch')}"
+        text = f"{plural(count, noun)} in {plural(situations, 'variant')}"
+        text += "" if seen.tuned else f", {plural(launches, 'launch')}"
         return Evidence(verdict=Verdict.CLEARED, text=text, values=count, launches=launches)
-    in_launches = f"{counted(count, noun)} in {counted(launches, 'launch')}"
+    in_launches = f"{plural(count, noun)} in {plural(launches, 'launch')}"
     if seen.tuned:
         return _undecided(seen, f"{numbers}; its launches cannot be separated from those of tuning", count)
     if launches < LAUNCHES_A_VALUE * count:
@@ -234,7 +234,7 @@ def describe_price(price: Price) -> Sequence[str]:
     if not price.times:
         return []
     parts = [
-        counted(number, noun)
+        plural(number, noun)
         for number, noun in ((price.compiled, "compile"), (price.rounds, "round of tuning"))
         if number
     ]
@@ -249,16 +249,9 @@ def duration(us: int) -> str:
     return f"{us / 1e6:,.1f} s" if us >= 1_000_000 else f"{us / 1000:,.0f} ms"
 
 
-def counted(count: int, noun: str) -> str:
-    """Format a count with its noun: `1 launch`, `4,000 launches`, `7 rounds of tuning`."""
-    head, _, rest = noun.partition(" ")
-    plural = head if count == 1 else f"{head}es" if head.endswith("ch") else f"{head}s"
-    return f"{count:,} {plural}{' ' if rest else ''}{rest}"
-
-
 def _rare(seen: RecordedKernel, what: str) -> Evidence:
     """Clear a finding if its kernel was launched often enough without the predicted effect."""
-    text = f"{what} in {counted(seen.launches, 'launch')}"
+    text = f"{what} in {plural(seen.launches, 'launch')}"
     if seen.tuned:
         return _undecided(seen, f"{what}; its launches cannot be separated from those of tuning")
     if seen.launches < LAUNCHES_A_VALUE:

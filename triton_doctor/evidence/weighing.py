@@ -14,8 +14,9 @@ from triton_doctor.evidence.kernel_matching import fit_of, is_program, match
 from triton_doctor.evidence.recorded_kernels import has_guessed, is_dry, read_seen
 from triton_doctor.evidence.same_axis import move_siblings
 from triton_doctor.evidence.unpredicted import unpredicted
-from triton_doctor.evidence.verdicts import counted, duration, judge, of_dry_runs, settle
+from triton_doctor.evidence.verdicts import duration, judge, of_dry_runs, settle
 from triton_doctor.finding import Evidence, Verdict
+from triton_doctor.phrases import plural
 from triton_doctor.runtime.account import account
 from triton_doctor.runtime.cause_table import CONSTEXPR
 from triton_doctor.static.variability.queries.parameters import Parameters
@@ -69,10 +70,10 @@ def judge_mode(finding: Finding, modes: Sequence[Mode], cwd: Path) -> Evidence |
     launches = sum(count for mode in own for _, count in mode.launched)
     if interpreted:
         names = list(dict.fromkeys(f"`{kernel.kernel.name}`" for kernel in interpreted))
-        what = names[0] if len(names) == 1 else counted(len(names), "kernel")
+        what = names[0] if len(names) == 1 else plural(len(names), "kernel")
         count = sum(kernel.launches or 0 for kernel in interpreted)
         took_us = sum(kernel.took_us or 0 for kernel in interpreted)
-        price = [counted(count, "launch"), duration(took_us)] if count else []
+        price = [plural(count, "launch"), duration(took_us)] if count else []
         return Evidence(
             verdict=Verdict.CONFIRMED,
             text=", ".join([f"{what} ran in interpreter mode", *price]),
@@ -80,7 +81,7 @@ def judge_mode(finding: Finding, modes: Sequence[Mode], cwd: Path) -> Evidence |
             waited_us=took_us,
         )
     if launches:
-        text = f"{counted(launches, 'launch')}, all compiled"
+        text = f"{plural(launches, 'launch')}, all compiled"
         return Evidence(verdict=Verdict.CLEARED, text=text, launches=launches)
     return Evidence(verdict=Verdict.NOT_EXERCISED, text="no recorded program ran this file", launches=0)
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.cache_entries import JSON_BYTES
+from triton_doctor.cache_placement import JSON_BYTES
 from triton_doctor.machine.cache_source import (
     CachedSource,
     CodePlace,

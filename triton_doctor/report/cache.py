@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.machine.cache_lookups import LOCAL, MISSED, PACKED
 from triton_doctor.machine.packs.manifest import KERNEL, LAUNCHER, TUNING
-from triton_doctor.report.concise import plural
+from triton_doctor.phrases import plural
 from triton_doctor.terminal import escape_line, escape_text
 
 if TYPE_CHECKING:

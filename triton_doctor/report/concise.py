@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Severity, Verdict, split_cell
+from triton_doctor.phrases import plural
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
 
@@ -57,7 +58,7 @@ def summarize(scan: Scan) -> str:
         [
             plural(scan.summary.files_seen, "file"),
             plural(scan.summary.kernels, "kernel"),
-            plural(scan.summary.launches, "launch", "launches") + describe_unresolved(scan),
+            plural(scan.summary.launches, "launch") + describe_unresolved(scan),
         ]
     )
     if scan.summary.constexprs_undecided:
@@ -99,11 +100,6 @@ def describe_unresolved(scan: Scan) -> str:
     """Format how many of the launches start a kernel that was not found: ` (3 of unknown kernels)`; none for 0."""
     count = scan.summary.launches - scan.summary.launches_resolved
     return f" ({count:,} of unknown kernels)" if count else ""
-
-
-def plural(count: int, word: str, words: str | None = None) -> str:
-    """Format a count with its noun: `1 file`, `1,234 files`; `words` is an irregular plural."""
-    return f"{count:,} {word if count == 1 else words or f'{word}s'}"
 
 
 def render_statistics(scan: Scan) -> str:

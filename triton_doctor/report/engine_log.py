@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.report.concise import plural
+from triton_doctor.phrases import plural
 from triton_doctor.runtime.engine_logs import TUNED, VLLM
 from triton_doctor.terminal import escape_line
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
 from rich.text import Text
+
+from triton_doctor.terminal import environment_of_console, escape_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +21,9 @@ CONTEXT_LINES = 1
 SPAN_LINES_SHOWN = 6
 TAB = "    "
 CUT = "..."
+NARROWEST = 40
+# Wrapping asks a console for nothing but its tab size; to make one costs more than to wrap.
+MEASURE = Console(file=io.StringIO(), _environ=environment_of_console())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +131,14 @@ def bar(frame: Frame, text: str = "", style: str = "") -> Text:
 def printable(text: str) -> str:
     """Replace tabs by spaces, and unprintable characters by U+FFFD."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text.replace("\t", TAB))
+
+
+def hang(lead: str, text: str, width: int) -> Iterator[Text]:
+    """Wrap `text` to `width`: the first line after `lead`, the others indented as far; `quoted` words are bold."""
+    body = Text(escape_line(text))
+    body.highlight_regex(r"`[^`]+`", "bold")
+    room = max(width - len(lead), NARROWEST // 2)
+    wrapped = [body] if cell_len(body.plain) <= room else body.wrap(MEASURE, room)
+    for number, line in enumerate(wrapped):
+        line.rstrip()
+        yield Text.assemble((lead if number == 0 else " " * len(lead), "cyan"), line)

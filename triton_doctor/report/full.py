@@ -7,31 +7,29 @@ message apart from the kernel's name, and a remedy. The most severe kernel comes
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from triton_doctor.finding import Location, Severity
+from triton_doctor.phrases import plural
 from triton_doctor.report import Show
 from triton_doctor.report.concise import (
     count_rules,
     describe_counts,
     describe_evidence,
     describe_verdicts,
-    plural,
     summarize,
     summarize_evidence,
 )
-from triton_doctor.report.frame import Frame, draw_frame, draw_line
-from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question
+from triton_doctor.report.frame import NARROWEST, Frame, draw_frame, draw_line, hang
+from triton_doctor.report.hint_wording import WAYS_TO_DECIDE, describe_hints, describe_question
 from triton_doctor.rulebook import installed_home, rule_name
-from triton_doctor.terminal import environment_of_console, escape_line, escape_text, print_lines
+from triton_doctor.terminal import escape_line, escape_text, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,14 +130,11 @@ def _of_any_kernel(text: str, kernel: str | None) -> str:
 
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
-NARROWEST = 40
 FILES_SHOWN = 8
 # A report of no more causes than LONG is drawn in full; of a longer one, the first DETAILED.
 LONG, DETAILED = 15, 10
 # Counts by rule say nothing that a reader does not see, where there are no more findings than this.
 COUNTED = 3
-# Wrapping asks a console for nothing but its tab size; to make one costs more than to wrap.
-MEASURE = Console(file=io.StringIO(), _environ=environment_of_console())
 
 
 def render_full(scan: Scan, view: View) -> str:
@@ -332,14 +327,3 @@ def draw_places(block: Block, frame: Frame) -> Iterator[Text]:
 def locate(frame: Frame, path: str, line: int) -> Text:
     """Draw a line that only names a place."""
     return Text.assemble((f"{frame.margin}--> ", "blue"), escape_text(f"{path}:{line}"))
-
-
-def hang(lead: str, text: str, width: int) -> Iterator[Text]:
-    """Wrap `text` to `width`: the first line after `lead`, the others indented as far; `quoted` words are bold."""
-    body = Text(escape_line(text))
-    body.highlight_regex(r"`[^`]+`", "bold")
-    room = max(width - len(lead), NARROWEST // 2)
-    wrapped = [body] if cell_len(body.plain) <= room else body.wrap(MEASURE, room)
-    for number, line in enumerate(wrapped):
-        line.rstrip()
-        yield Text.assemble((lead if number == 0 else " " * len(lead), "cyan"), line)

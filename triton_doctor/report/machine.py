@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.finding import Severity
+from triton_doctor.phrases import plural
 from triton_doctor.report import MachineForm
 from triton_doctor.report.cache import spell_bytes
-from triton_doctor.report.concise import count_severities, plural
+from triton_doctor.report.concise import count_severities
+from triton_doctor.report.frame import NARROWEST, hang
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
@@ -212,7 +213,6 @@ def describe_variable(name: str, value: str, version: Version) -> str:
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 STYLES = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m", Severity.INFO: "\x1b[1;36m"}
-NARROWEST = 40
 
 
 def text_lines(
@@ -223,7 +223,7 @@ def text_lines(
     rows = list(fact_rows(machine))
     labels = max(len(label) for label, _ in rows)
     for label, text in rows:
-        yield from hang(f"{label:<{labels}}  ", text, width)
+        yield from wrap(f"{label:<{labels}}  ", text, width)
     yield ""
     settings = list(variable_rows(machine, version))
     if settings:
@@ -231,7 +231,7 @@ def text_lines(
         yield f"{BOLD}{title}{PLAIN}" if color else title
         for setting, text in settings:
             yield f"  {setting}"
-            yield from hang("      ", text, width)
+            yield from wrap("      ", text, width)
         yield ""
     for finding in findings:
         name = f"{finding.code} {rule_name(finding.code)}"
@@ -240,21 +240,14 @@ def text_lines(
             if color
             else (f"{name} ({finding.severity.label})")
         )
-        yield from hang("  ", finding.message, width)
-        yield from hang("  = note: ", finding.evidence, width)
-        yield from hang("  = help: ", finding.remedy, width)
+        yield from wrap("  ", finding.message, width)
+        yield from wrap("  = note: ", finding.evidence, width)
+        yield from wrap("  = help: ", finding.remedy, width)
         if finding.command:
             yield f"  $ {escape_line(finding.command)}"
         yield ""
 
 
-def hang(lead: str, text: str, width: int) -> list[str]:
-    """Wrap `text` to `width`, the first line after `lead`, the others indented as far; long words are not broken."""
-    return textwrap.wrap(
-        escape_line(text),
-        width,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def wrap(lead: str, text: str, width: int) -> Iterator[str]:
+    """Yield `text` as `hang` does, without color."""
+    return (line.plain for line in hang(lead, text, width))

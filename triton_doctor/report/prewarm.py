@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED
-from triton_doctor.report.concise import plural
+from triton_doctor.phrases import plural
 from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, SOURCE
 from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
 from triton_doctor.terminal import escape_text

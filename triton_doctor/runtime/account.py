@@ -167,6 +167,7 @@ def is_choice(kernel: KernelName) -> bool:
 
 def _graphs(processes: Sequence[Recording]) -> Iterable[GraphAccount]:
     """Yield an account per compiled graph, in order of time.
+
     Kernels compiled by workers do not name their graph, but Dynamo compiles one graph at a time.
     """
     events = [event for process in processes for event in process.events]
@@ -198,6 +199,7 @@ def _place(process: Recording) -> tuple[int, int]:
 
 def _settled_us(processes: Sequence[Recording], kernels: Sequence[KernelAccount], start_ns: int) -> int | None:
     """Return when the last kernel compiled, in microseconds from the start; None if compiling went on.
+
     It is over if at least half of the time since the first compile, or many launches, followed.
     """
     moments = [

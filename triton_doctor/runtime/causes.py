@@ -47,6 +47,7 @@ class Recompile:
 
 def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
     """Explain why `event` compiled, by its difference from the nearest key in `earlier`.
+
     `earlier` is in order of time and of the same kernel.
     """
     history = History()
@@ -57,6 +58,7 @@ def explain(event: CompileEvent, earlier: Sequence[CompileEvent]) -> Recompile:
 
 def explain_all(events: Iterable[Event], before: Iterable[Event] = ()) -> tuple[Recompile, ...]:
     """Explain each compile and each autotuning in `events`, in their order.
+
     First autotunings, and those loaded from disk, are left out. `before` are earlier events, or stand for kernels
     in memory. Ranks, and kernels of the same name in different places, are kept apart.
     """
@@ -174,6 +176,7 @@ def _digest(value: Scalar) -> int:
 
 def at_once(event: CompileEvent, other: CompileEvent) -> bool:
     """Return whether `event` compiled concurrently with `other`, an earlier event, on another thread.
+
     A load may begin later: a thread that found nothing in memory waits for its turn before it reads the disk.
     """
     begun_ns = event.at_ns - 1000 * (event.duration_us + event.process_us)

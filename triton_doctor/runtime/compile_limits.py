@@ -43,6 +43,7 @@ class Excess:
 
 def find_excess(events: Iterable[Event], limits: Sequence[Limit]) -> tuple[Excess, ...]:
     """Return the kernels in `events` above their limit: for each, the first of `limits` that applies.
+
     Kernels of the same name in different places, and different ranks, are counted separately.
     """
     compiles: defaultdict[tuple[KernelName, int | None], list[CompileEvent]] = defaultdict(list)

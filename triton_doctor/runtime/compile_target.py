@@ -50,6 +50,7 @@ def compile_only(target: str) -> Iterator[None]:
 
 def activate(target: str, *, multiprocessors: int = MULTIPROCESSORS) -> Callable[[], None]:
     """Make this process compile for `target` without running kernels; returns the function that ends it.
+
     `multiprocessors` is the number that the simulated device reports.
     """
     backend, arch, warp_size = parse_target(target)

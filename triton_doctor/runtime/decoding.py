@@ -44,6 +44,7 @@ class DamagedError(ValueError):
 
 def decode_line(line: str, shared: Shared | None = None) -> Header | Event | None:
     """Return the event in `line`; None for a kind of event that this version does not know.
+
     Equal parts of events are shared as one object: `shared` holds them across lines. Raises DamagedError for a line
     that is no event, and DoctorError for a header of a newer schema.
     """

@@ -15,6 +15,7 @@ WAITED_FOR = "triton"
 
 def when_triton_arrives(call: Callable[[], None]) -> Callable[[], None]:
     """Call `call`, which must not raise, once Triton is fully imported, or now if it is.
+
     Returns a function that cancels the wait.
     """
     if WAITED_FOR in sys.modules:

@@ -143,6 +143,7 @@ class Recording:
     @property
     def causes(self) -> tuple[Recompile, ...]:
         """Return the cause of each compile and each autotuning, in the order of `events`.
+
         Processes are analyzed separately, since they do not share kernels in memory.
         """
         if self.processes:
@@ -161,6 +162,7 @@ class Recording:
     @classmethod
     def read(cls, paths: str | Path | Iterable[str | Path]) -> Recording:
         """Read the recordings in `paths`, files or folders of `*.jsonl`, as one.
+
         An incomplete last line is skipped with a `torn` warning, other invalid lines with a `damaged` one.
         Raises DoctorError for a file that is no recording.
         """

@@ -65,6 +65,7 @@ def list_files(path: Path) -> list[Path]:
 
 def read_file(path: Path, shared: Shared | None = None) -> list[Recording]:
     """Read the recordings in one file, which may hold several processes. Raises DoctorError.
+
     Equal parts of compiles are stored once in `shared`, also across files. An incomplete last line is skipped with
     a `torn` warning, other invalid lines with one `damaged` warning.
     """

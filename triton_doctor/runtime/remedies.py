@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.phrases import quote_names
 from triton_doctor.runtime.cause_table import CAUSES, CONSTEXPR, INTEGER, SHAPES
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
     """Describe how to avoid the compile: remove its cause, or compile earlier.
+
     `uses` maps parameters to their use in the kernel source: `compile_time`, `read` or `unread`. Without it the
     advice does not depend on the source.
     """
@@ -31,6 +33,7 @@ def way_out(recompile: Recompile, uses: Mapping[str, str] | None = None) -> str:
 
 def find_change(code: str, names: Sequence[str], uses: Mapping[str, str]) -> str | None:
     """Return the change of the program that removes the cause `code` of the parameters `names`, or None.
+
     `uses` is as for `way_out`, and may be incomplete.
     """
     change = CAUSES[code].change
@@ -74,13 +77,3 @@ def pass_plain(constexprs: Sequence[str], uses: Mapping[str, str]) -> str:
 def refer_to(names: Sequence[str]) -> str:
     """Return the pronoun for `names`: `it` or `them`."""
     return "it" if len(names) == 1 else "them"
-
-
-def quote_names(names: Sequence[str]) -> str:
-    """Join `names` in backquotes: "`a`, `b` and `c`"."""
-    return join_names([f"`{name}`" for name in names])
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join `names` as in a sentence: `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "it"

@@ -86,6 +86,7 @@ class Saving:
 
 def find_savings(variants: Variants, may_leave_out: Callable[[KeyPart], bool]) -> tuple[Saving, ...]:
     """Return the smallest sets of parts whose removal from the key saves most, one after the other.
+
     Only parts that `may_leave_out` accepts are considered. Sets are compared by the factor per parameter by which
     they divide the number of variants, so that a flag that doubles it never hides two lengths that multiply it by
     forty.

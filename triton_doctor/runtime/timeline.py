@@ -84,6 +84,7 @@ def read_intervals(event: Event) -> Iterator[tuple[Part, Interval]]:
 
 def share_time(recordings: Sequence[Recording]) -> Mapping[tuple[int, Part], float]:
     """Return how many microseconds of the wall time each event accounts for, by its `id` and part.
+
     Time in which several threads or processes compile is divided equally, so that the shares add up to the wall
     time.
     """

@@ -41,6 +41,7 @@ def record(
     path: str | Path | None = None, *, count_launches: bool = True, target: str | None = None
 ) -> Iterator[Recording]:
     """Record compiles, loads and autotuning inside this context; the Recording grows while it runs.
+
     `path` is a file written as events happen, so that it survives a killed program. `target`, such as `cuda:90`,
     compiles without a GPU and without running. Contexts nest, and cover all threads. Raises DoctorError if Triton
     is missing or `path` cannot be written.
@@ -74,6 +75,7 @@ class Session:
         self, path: Path | None, *, started_ns: int | None = None, when_lost: Callable[[str], None] | None = None
     ) -> None:
         """Start a recording. `started_ns` is its start by `time.perf_counter_ns`; None is now.
+
         `when_lost` is called with the reason if the file cannot be written any more. The folder of `path` must
         exist.
         """

@@ -21,15 +21,14 @@ from triton_doctor.static.project.cache.scan_cache import (
     read_texts,
 )
 from triton_doctor.static.project.database.database import Database
-from triton_doctor.static.project.names.kernel_names import find_names
+from triton_doctor.static.project.names.name_occurrences import find_names
 from triton_doctor.static.project.names.unscanned import MORE_THAN_SEARCHED, OtherFiles
 from triton_doctor.static.python.unreadable import CODE as UNREADABLE
 from triton_doctor.static.sources.ignore_rules import PathPatterns, compile_rules
 from triton_doctor.static.sources.notebooks import SUFFIX, Notebook, read_notebook, show_cells, show_location
 from triton_doctor.static.sources.shown_paths import path_shower, show_finding
 from triton_doctor.static.suppression.own_variables import leave_out_own
-from triton_doctor.static.suppression.reported_files import concerns, move_to_reported
-from triton_doctor.static.suppression.suppress import UNUSED, suppress
+from triton_doctor.static.suppression.suppress import UNUSED, concerns, move_to_reported, suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from triton_doctor.settings import Settings
     from triton_doctor.static.project.cache.results import Result
     from triton_doctor.static.project.cache.scan_cache import CachedScan, ScanStore
-    from triton_doctor.static.project.names.kernel_names import KernelNames
+    from triton_doctor.static.project.names.name_occurrences import KernelNames
     from triton_doctor.static.project.project import Project
     from triton_doctor.static.sources.files import SourceFile
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Event, LaunchSite
-    from triton_doctor.testing.baseline import Baseline
+    from triton_doctor.testing.variant_baseline import Baseline
     from triton_doctor.testing.variants import Variant
 
 USAGE = 'write it as max_compiles(2), or max_compiles(2, kernel="_rope*", tier="compiled")'

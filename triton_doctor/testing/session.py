@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.compile_limits import Limit
     from triton_doctor.runtime.event import Event
     from triton_doctor.runtime.recording import Recording
-    from triton_doctor.testing.baseline import Baseline
     from triton_doctor.testing.ledger import Phase
     from triton_doctor.testing.options import Options
+    from triton_doctor.testing.variant_baseline import Baseline
     from triton_doctor.testing.variants import Row, Variant
 
 IMPORTS = "imports"
@@ -65,7 +65,7 @@ class PytestSession:
 
             parse_target(options.target)
         if options.baseline is not None and not options.update_baseline:
-            from triton_doctor.testing.baseline import read_baseline
+            from triton_doctor.testing.variant_baseline import read_baseline
 
             self._baseline = read_baseline(options.baseline)
 
@@ -223,7 +223,7 @@ class PytestSession:
         path = self.options.baseline
         if path is None or not self.options.update_baseline:
             return None
-        from triton_doctor.testing.baseline import Baseline, write_baseline
+        from triton_doctor.testing.variant_baseline import Baseline, write_baseline
         from triton_doctor.testing.variants import variants_of_rows
 
         every = [row for rows in (*self.tests.values(), *self.setups.values()) for row in rows]

@@ -16,7 +16,7 @@ import pytest
 from tests.machine.packs.conftest import KEYS
 from tests.machine.packs.test_hostile_packs import CUBIN, ENTRY, JSON, PARTS, manifest_of, tar_of
 from tests.tritons import skip_without
-from triton_doctor.machine.packs.database import APPLICATION, TABLES
+from triton_doctor.machine.packs.pack_file import APPLICATION, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

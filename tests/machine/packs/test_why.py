@@ -14,8 +14,8 @@ import pytest
 
 from tests.machine.packs.conftest import KEYS, PARTS, make_kernel
 from tests.runtime.tritons import NEWEST, Runner, triton_folder
+from triton_doctor.machine.packs.compiled_functions import read_functions
 from triton_doctor.machine.packs.differences import find_files, find_misses, judge, judge_folder
-from triton_doctor.machine.packs.functions import read_functions
 from triton_doctor.machine.packs.gather import gather
 from triton_doctor.machine.packs.key_parts import read_key_parts
 from triton_doctor.machine.packs.manifest import PackedEntry, PackedFile, SourceFunction

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from triton_doctor.static.project.names import unscanned
-from triton_doctor.testing.baseline import Baseline, write_baseline
+from triton_doctor.testing.variant_baseline import Baseline, write_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

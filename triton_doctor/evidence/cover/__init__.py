@@ -11,8 +11,8 @@ In: the source of a program, and recordings of it. Out: a `Cover` with what is m
 Example: a warm-up launched `k[(1,)](x, n, HAS_B=b is not None)` with `n` 256 and `b`. `n` differs between calls and `b`
 may be None, so that keys for `n` 1, `n` not divisible by 16, and `b` None are missing: five of six.
 
-Files, in reading order: `formulas`, arguments as expressions of choices; `values`, the values of formulas; `keys`, the
-variants that they need; `cover`, all of it for a project. Types and the version of the source are those of the
+Files, in reading order: `formulas`, arguments as expressions of choices; `joint_values`, their values; `keys`,
+the variants that they need; `cover`, all of it for a project. Types and the version of the source are those of the
 recording: a launch with another dtype is not foreseen.
 """
 

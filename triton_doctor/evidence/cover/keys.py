@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.cover import NOT_PROVED, Gap, ParameterSpace
 from triton_doctor.evidence.cover.formulas import ChoiceKind
-from triton_doctor.evidence.cover.values import (
+from triton_doctor.evidence.cover.joint_values import (
     LARGEST,
     SOMETHING,
     UnknownValueError,

@@ -17,9 +17,8 @@ from triton_doctor.explore.child.drivers import DriverText, write_test
 from triton_doctor.explore.child.explaining import explain
 from triton_doctor.explore.child.guesses import Guesser, Notes
 from triton_doctor.explore.child.inner_calls import InnerCalls
-from triton_doctor.explore.child.neighbours import neighbours
 from triton_doctor.explore.child.repair import repair
-from triton_doctor.explore.child.search import reach
+from triton_doctor.explore.child.search import neighbours, reach
 from triton_doctor.explore.child.splitting import AxisNames, split_symbol
 from triton_doctor.explore.child.stand_ins import install, load
 from triton_doctor.explore.child.target import resolve

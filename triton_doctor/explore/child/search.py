@@ -1,25 +1,28 @@
-"""The search for calls of an entry that reach its launches: a first guess, repaired by what it raises."""
+"""The search for calls of an entry that reach its launches: an example or a guess, repaired by what it raises."""
 
 from __future__ import annotations
 
 import heapq
+import inspect
 import itertools
 import time
+import typing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from triton_doctor.explore.child import naming
 from triton_doctor.explore.child.branches import other_branches
 from triton_doctor.explore.child.calling import Seen, describe_error, execute, renew_threads
 from triton_doctor.explore.child.changes import StateChanges
-from triton_doctor.explore.child.examples import states_from_examples
-from triton_doctor.explore.child.guesses import Guesser, Notes
-from triton_doctor.explore.child.neighbours import neighbours
+from triton_doctor.explore.child.guesses import NOTHING, Guesser, Notes, hints_of, kind_of
 from triton_doctor.explore.child.repair import repair, where_of
+from triton_doctor.explore.child.state import Spec, State, Tie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from triton_doctor.explore.child.state import State
     from triton_doctor.explore.child.target import Target
     from triton_doctor.explore.model import EntryPlan, Limits
 
@@ -34,6 +37,10 @@ STEP, FURTHER = 0.25, 0.15
 BRANCH, NEIGHBOUR = (0, -(10**6)), (0, -1)
 # Calls that are tried to have one that launches go through to its end.
 MOST_AFTER_LAUNCH = 30
+# Recorded calls that are tried.
+MOST_EXAMPLES = 4
+MOST_CHOICES = 6
+EXTREMES = (("length", 4096), ("length", 1), ("width", 128), ("width", 256))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,3 +212,90 @@ def reach(plan: EntryPlan, target: Target, limits: Limits) -> ReachedStates:
 
 def _kernels(seen: Seen) -> set[str]:
     return {kernel.name for kernel in seen.launched}
+
+
+def states_from_examples(examples: str, first: State, guesser: Guesser) -> Iterator[State]:
+    """Yield calls like those of `examples`, the JSON of a list of states, in the place of the first guess.
+
+    Each comes with the symbols of the first guess, so that a size names its axis, and as it was recorded, where axes of
+    one size have one symbol.
+    """
+    recorded = msgspec.json.decode(examples, type=list[State]) if examples else []
+    for number, example in enumerate(recorded[:MOST_EXAMPLES]):
+        yield _with_own_sizes(first, example, guesser, number)
+    for number, example in enumerate(recorded[:MOST_EXAMPLES]):
+        yield _as_recorded(first, example, number)
+
+
+def _with_own_sizes(first: State, example: State, guesser: Guesser, number: int) -> State:
+    """Return the first guess with the ranks, dtypes, flags, choices and objects of an example."""
+    state = first.copy(f"like example {number}")
+    state.dtype = example.dtype
+    for path, spec in example.specs.items():
+        guessed = first.specs.get(path)
+        if spec.kind == "tensor":
+            has_axes = guessed is not None and guessed.kind == "tensor" and len(guessed.axes) == len(spec.axes)
+            axes = guessed.axes if has_axes and guessed else guesser.axes(state, path, len(spec.axes), {})
+            state.specs[path] = msgspec.structs.replace(spec, axes=axes)
+        elif spec.kind in ("int", "list") and spec.axes:
+            symbol = guessed.axes[0] if guessed is not None and guessed.kind == spec.kind and guessed.axes else path
+            if not state.is_axis(symbol):
+                state.sizes[symbol] = example.size(spec.axes[0])
+            state.specs[path] = msgspec.structs.replace(spec, axes=(symbol,))
+        else:
+            state.specs[path] = spec
+        varied = {tie.symbol for tie in example.ties}
+        own = zip(state.specs[path].axes, spec.axes, strict=True)
+        state.ties += tuple(Tie(symbol=symbol, provenance="test", what="") for symbol, its in own if its in varied)
+    return state
+
+
+def _as_recorded(first: State, example: State, number: int) -> State:
+    """Return the example, completed from the first guess, with one symbol for all axes of one size."""
+    state = example.copy(f"example {number}")
+    by_size: dict[int, str] = {}
+    for symbol in example.free:
+        kept = by_size.setdefault(example.size(symbol), symbol) if example.size(symbol) > 1 else symbol
+        if kept != symbol:
+            state.rename(symbol, kept)
+    missing: dict[str, Spec] = {path: spec for path, spec in first.specs.items() if path not in example.specs}
+    for path, spec in missing.items():
+        state.specs[path] = spec
+        for symbol in spec.axes:
+            state.sizes.setdefault(symbol, first.size(symbol))
+    return state
+
+
+def neighbours(target: Target, state: State, guesser: Guesser) -> Iterator[State]:
+    """Yield the calls, the likeliest to launch something else first."""
+    changes = StateChanges(state, guesser)
+    for start, function, parameters in target.functions():
+        notes, hints = guesser.notes.of(function), hints_of(function)
+        for name, parameter in parameters.items():
+            path = f"{start}{name}"
+            spec = state.specs.get(path)
+            if spec is None:
+                continue
+            value: Any = parameter.default if spec.kind == "default" else spec.value
+            if isinstance(value, bool):
+                changes.set_value(path, not value)
+            elif isinstance(value, str):
+                hint = hints.get(name)
+                literals = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+                for choice in (*literals, *notes.get(name, NOTHING).choices)[:MOST_CHOICES]:
+                    if isinstance(choice, str) and choice != value:
+                        changes.set_value(path, choice)
+            elif spec.kind == "none" or (spec.kind == "default" and parameter.default is None):
+                kind = kind_of(name, hints.get(name, inspect.Parameter.empty), notes.get(name, NOTHING))
+                if kind in ("tensor", "int", "float"):
+                    new = state.copy(f"{path} is given")
+                    new.set_spec(path, guesser.spec(new, path, hints.get(name), notes.get(name, NOTHING)))
+                    changes.states.append(new)
+    if state.dtype == "float32":
+        changes.set_all_dtypes("bfloat16")
+    for role, size in EXTREMES:
+        for symbol in state.free:
+            found = naming.role_of(symbol) or ("length" if symbol.startswith("axis") else "")
+            if found == role and state.is_axis(symbol):
+                changes.set_size(symbol, size)
+    yield from changes.states

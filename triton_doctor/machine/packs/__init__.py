@@ -6,7 +6,7 @@ intermediate code; Triton's group file, whose paths are absolute, is rewritten w
 The **manifest** has every part of Triton's key: what all entries share (`KeyParts`: Triton, libtriton, Python, ptxas)
 and what each has of its own (architecture, variables, the functions that it was compiled from).
 
-`gather` reads a cache folder, `pack` writes and reads the pack as a tar file, `database` as an SQLite file, from
+`gather` reads a cache folder, `pack` writes and reads the pack as a tar file, `pack_file` as an SQLite file, from
 which a running Triton reads single entries, `install` puts entries into a cache folder, and `differences` compares the
 manifest with a machine. In: a folder with `KEY/add.cubin`, `KEY/add.json`, `KEY/add.ttir`, `KEY/__grp__add.json`.
 Out: `manifest.json`, `KEY/add.json`, `KEY/add.cubin`.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from triton_doctor.cache_entries import JSON_BYTES
+from triton_doctor.cache_placement import JSON_BYTES
 from triton_doctor.machine.cache_damage import describe_damage
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX
-from triton_doctor.machine.packs.functions import read_functions
+from triton_doctor.machine.packs.compiled_functions import read_functions
 from triton_doctor.machine.packs.gather import gather, match_kernel
 from triton_doctor.machine.packs.install import read_kept_manifests
 from triton_doctor.machine.packs.manifest import KERNEL, KeyParts
@@ -27,7 +27,7 @@ from triton_doctor.variables import Version, parse_version, ptxas_variable, vari
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from triton_doctor.machine.packs.functions import FunctionSpan
+    from triton_doctor.machine.packs.compiled_functions import FunctionSpan
     from triton_doctor.machine.packs.manifest import PackedEntry, SourceFunction
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.cache_entries import JSON_BYTES, is_file_name
+from triton_doctor.cache_placement import JSON_BYTES, is_file_name
 from triton_doctor.kernel_names import function_name, is_generic
 from triton_doctor.machine.cache_entries import GROUP, SUFFIX, read_entries
-from triton_doctor.machine.packs.functions import find_functions
+from triton_doctor.machine.packs.compiled_functions import find_functions
 from triton_doctor.machine.packs.manifest import (
     FILE_BYTES,
     KERNEL,

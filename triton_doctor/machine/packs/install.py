@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from triton_doctor.cache_entries import PRESENT, WRITTEN, place_entry
+from triton_doctor.cache_placement import PRESENT, WRITTEN, place_entry
 from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.machine.packs.manifest import KERNEL, MANIFEST_BYTES, decode_manifest, encode_manifest
 from triton_doctor.regular_files import read_regular_file, write_own_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from triton_doctor.cache_entries import is_file_name
+from triton_doctor.cache_placement import is_file_name
 from triton_doctor.errors import DoctorError
 from triton_doctor.machine.cache_entries import ENTRY_NAME
 

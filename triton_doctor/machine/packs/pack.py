@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, cast
 import zstandard
 
 from triton_doctor.errors import DoctorError, reason_of
-from triton_doctor.machine.packs import database
+from triton_doctor.machine.packs import pack_file
 from triton_doctor.machine.packs.manifest import MANIFEST, MANIFEST_BYTES, Manifest, decode_manifest, encode_manifest
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def write_pack(gathered: GatheredEntries, path: Path) -> int:
             if form != DATABASE:
                 write_archive(gathered, file, compress=form == COMPRESSED)
         if form == DATABASE:
-            database.write_database(gathered, new)
+            pack_file.write_database(gathered, new)
         mask = os.umask(0)
         os.umask(mask)
         new.chmod(0o666 & ~mask)
@@ -224,8 +224,8 @@ def open_pack(path: Path) -> Iterator[tuple[Manifest, Iterable[tuple[PackedEntry
     DoctorError if it is not a pack.
     """
     if is_database(path):
-        manifest = database.read_manifest(path)
-        yield manifest, database.read_entries(path, manifest)
+        manifest = pack_file.read_manifest(path)
+        yield manifest, pack_file.read_entries(path, manifest)
         return
     with open_archive(path) as archive:
         yield archive.manifest, archive.entries()
@@ -235,6 +235,6 @@ def is_database(path: Path) -> bool:
     """Return whether the file at `path` is an SQLite database. Raises DoctorError if it cannot be read."""
     try:
         with open_regular(path) as file:
-            return file.read(len(database.SQLITE_MAGIC)) == database.SQLITE_MAGIC
+            return file.read(len(pack_file.SQLITE_MAGIC)) == pack_file.SQLITE_MAGIC
     except OSError as error:
         raise DoctorError(f"{path} cannot be read: {reason_of(error)}", hint="name a pack") from error

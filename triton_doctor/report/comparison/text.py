@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from triton_doctor.phrases import plural
 from triton_doctor.report.comparison.compare import OPTION
 from triton_doctor.report.markup import escape_markdown, table_lines
 from triton_doctor.report.recording.text import align
-from triton_doctor.report.recording.wording import counted, describe_values, seconds
+from triton_doctor.report.recording.wording import describe_values, seconds
 from triton_doctor.rulebook import rule_name
 from triton_doctor.terminal import escape_line
 
@@ -54,9 +55,9 @@ def describe_verdict(comparison: Comparison) -> str:
     )
     changes = [f"{count:,} {word if count == 1 else words}" for count, word, words in counts if count]
     same = sum(kernel.is_same for kernel in comparison.kernels)
-    as_before = f"; {counted(same, 'kernel')} as before" if same else ""
+    as_before = f"; {plural(same, 'kernel')} as before" if same else ""
     seen = "the same, as far as was seen" if comparison.hidden_before or comparison.hidden_after else "the same"
-    return f"{counted(was, 'variant')} before, {now:,} after: {', '.join(changes) or seen}{as_before}"
+    return f"{plural(was, 'variant')} before, {now:,} after: {', '.join(changes) or seen}{as_before}"
 
 
 def describe_kernel(kernel: KernelComparison) -> str:
@@ -65,10 +66,10 @@ def describe_kernel(kernel: KernelComparison) -> str:
     was, now, _ = describe_moved(kernel.waited_us, time=True)
     took = f"; {was} before, {now} after" if kernel.waited_us.before or kernel.waited_us.after else ""
     if kernel.is_new:
-        return f"`{kernel.kernel.name}` is new: {counted(variants.after, 'variant')}{took}"
+        return f"`{kernel.kernel.name}` is new: {plural(variants.after, 'variant')}{took}"
     if kernel.is_gone:
-        return f"`{kernel.kernel.name}` is gone: {counted(variants.before, 'variant')}{took}"
-    return f"`{kernel.kernel.name}`: {counted(variants.before, 'variant')} before, {variants.after:,} after{took}"
+        return f"`{kernel.kernel.name}` is gone: {plural(variants.before, 'variant')}{took}"
+    return f"`{kernel.kernel.name}`: {plural(variants.before, 'variant')} before, {variants.after:,} after{took}"
 
 
 def describe_changes(kernel: KernelComparison) -> Iterator[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
-from triton_doctor.report.recording.wording import counted, place
+from triton_doctor.phrases import plural
+from triton_doctor.report.recording.wording import place
 from triton_doctor.scan_caches import emptying_scan_caches
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def describe_guesses(account: Account, cwd: Path) -> Iterator[str]:
         yield from _describe_questions(account.dry.guesses, cwd)
         guessed = sum(kernel.guessed for kernel in account.kernels)
         if guessed:
-            yield f"{counted(guessed, 'variant')} came after a guess"
+            yield f"{plural(guessed, 'variant')} came after a guess"
 
 
 def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
@@ -72,7 +73,7 @@ def describe_never_reached(account: Account, cwd: Path) -> Iterator[str]:
     if len(missed) > KERNELS_SHOWN:
         yield f"and {len(missed) - KERNELS_SHOWN:,} more"
     if missed:
-        yield f"{len(missed):,} of {counted(len(launched), 'launched kernel')}: of these the run says nothing"
+        yield f"{len(missed):,} of {plural(len(launched), 'launched kernel')}: of these the run says nothing"
 
 
 def describe_stops(account: Account, cwd: Path) -> Iterator[str]:
@@ -100,8 +101,8 @@ def describe_rounds(account: Account) -> Iterator[str]:
     """Yield for each tuned kernel the number of rounds of tuning and of configs."""
     if account.dry is not None:
         for kernel, rounds, configs in account.dry.tuned:
-            tried = counted(configs, "config")
-            yield f"`{kernel.name}`: {counted(rounds, 'round')} of tuning, {tried} each: {rounds * configs:,} trials"
+            tried = plural(configs, "config")
+            yield f"`{kernel.name}`: {plural(rounds, 'round')} of tuning, {tried} each: {rounds * configs:,} trials"
 
 
 def _describe_questions(questions: Iterable[tuple[GuessEvent, int]], cwd: Path) -> Iterator[str]:
@@ -110,4 +111,4 @@ def _describe_questions(questions: Iterable[tuple[GuessEvent, int]], cwd: Path) 
         site = "" if event.site is None else f" at {place(event.site.path, event.site.line, cwd)}"
         yield (f"{count:,}x " if count > 1 else "") + event.question + site
     if len(every) > QUESTIONS_SHOWN:
-        yield f"and {counted(len(every) - QUESTIONS_SHOWN, 'question')} more"
+        yield f"and {plural(len(every) - QUESTIONS_SHOWN, 'question')} more"

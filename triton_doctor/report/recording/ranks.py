@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.report.recording.wording import counted, describe_values, seconds, show_value
+from triton_doctor.phrases import join_words, plural
+from triton_doctor.report.recording.wording import describe_values, seconds, show_value
 from triton_doctor.runtime.ranks_account import NOISE
-from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ def describe_ranks(account: RanksAccount | None) -> Iterator[str]:
     if account is None:
         return
     if account.groups:
-        yield f"{counted(account.common, 'variant')} on all {len(account.ranks):,} ranks"
+        yield f"{plural(account.common, 'variant')} on all {len(account.ranks):,} ranks"
     for group in account.groups[:GROUPS_SHOWN]:
         yield describe_group(group, len(account.ranks))
     if len(account.groups) > GROUPS_SHOWN:
         rest = account.groups[GROUPS_SHOWN:]
-        yield f"and {counted(sum(group.variants for group in rest), 'variant')} more that only some ranks had"
+        yield f"and {plural(sum(group.variants for group in rest), 'variant')} more that only some ranks had"
     yield from _describe_steps(account.steps) if account.steps else _describe_alone(account)
 
 
@@ -42,7 +42,7 @@ def describe_group(group: RankGroup, ranks: int) -> str:
     apart = "no other rank did" if len(group.ranks) == 1 else f"{which} did not"
     values = [f"`{name}` {describe_values(map(show_value, values))}" for name, values in group.values]
     listed = f": {', '.join(values)}" if values else ""
-    variants = f"{counted(group.variants, 'variant')} of `{group.kernel.name}`"
+    variants = f"{plural(group.variants, 'variant')} of `{group.kernel.name}`"
     return f"{name_ranks(group.ranks)} {verb} {variants} that {apart}{listed}"
 
 
@@ -53,7 +53,7 @@ def name_ranks(ranks: Sequence[int]) -> str:
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"ranks {ranks[0]} to {ranks[-1]}"
     return (
-        f"ranks {join_names([str(rank) for rank in ranks])}" if len(ranks) <= RANKS_NAMED else f"{len(ranks):,} ranks"
+        f"ranks {join_words([str(rank) for rank in ranks])}" if len(ranks) <= RANKS_NAMED else f"{len(ranks):,} ranks"
     )
 
 
@@ -69,11 +69,11 @@ def _describe_steps(steps: Sequence[RankedStep]) -> Iterator[str]:
         else:
             yield f"step {step.number}: rank {step.compiling} {busy}"
     if len(compiling) > STEPS_SHOWN:
-        yield f"and {counted(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
+        yield f"and {plural(len(compiling) - STEPS_SHOWN, 'step')} more that compiled"
     slower = Counter(step.slowest for step in steps if step.slowest is not None)
     for rank, count in slower.most_common(1):
         if count >= OFTEN * len(steps) and count >= OFTEN * slower.total() * 3:
-            yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {counted(len(steps), 'step')}"
+            yield f"rank {rank} was the slowest by more than {NOISE:.0%} in {count:,} of {plural(len(steps), 'step')}"
 
 
 def _describe_alone(account: RanksAccount) -> Iterator[str]:

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import advise
+from triton_doctor.phrases import plural
 from triton_doctor.report.recording.dry import (
     describe_files,
     describe_guesses,
@@ -21,7 +22,6 @@ from triton_doctor.report.recording.unserved import describe_unserved
 from triton_doctor.report.recording.wording import (
     LEAST_SHOWN_US,
     causes_worth,
-    counted,
     counts_are_whole,
     describe_advice,
     describe_cache_folder,
@@ -139,8 +139,8 @@ def _time(account: Account) -> list[str]:
             (name_process(process), *(seconds(column[index][1]) for column in kept), seconds(process.split.wall_us))
         )
     more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
-    below = [f"and {counted(more, 'process')} more"] if more else []
-    below += [f"and {counted(idle, 'process')} that compiled, loaded and tuned nothing"] if idle else []
+    below = [f"and {plural(more, 'process')} more"] if more else []
+    below += [f"and {plural(idle, 'process')} that compiled, loaded and tuned nothing"] if idle else []
     return [*align(rows), *below]
 
 
@@ -171,7 +171,7 @@ def _kernels(account: Account, cwd: Path) -> list[str]:
     for kernel, row in zip(shown, table[1:], strict=True):
         lines += [row, *(f"    {line}" for line in _below(kernel, cwd))]
     more = len(kernels) - len(shown)
-    return [*lines, *([f"and {counted(more, 'kernel')} more: --kernel chooses"] if more else [])]
+    return [*lines, *([f"and {plural(more, 'kernel')} more: --kernel chooses"] if more else [])]
 
 
 def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _below(kernel: KernelAccount, cwd: Path) -> Iterator[str]:
     for cause in causes[:CAUSES_SHOWN]:
         yield describe_cause(cause)
     if len(causes) > CAUSES_SHOWN:
-        yield f"and {counted(len(causes) - CAUSES_SHOWN, 'cause')} more"
+        yield f"and {plural(len(causes) - CAUSES_SHOWN, 'cause')} more"
     if causes:
         for site, share in kernel.sites[:SITES_SHOWN]:
             yield f"launched at {place(site.path, site.line, cwd)} in {site.function}: {describe_share(share)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from triton_doctor.report.recording.wording import counted, place, seconds
+from triton_doctor.phrases import plural
+from triton_doctor.report.recording.wording import place, seconds
 from triton_doctor.runtime.account import is_choice
 from triton_doctor.runtime.kernel_account import INDUCTOR
 
@@ -42,7 +43,7 @@ def describe_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
         loaded = sum(kernel.from_disk for kernel in kernels)
         tiers = [f"{count:,} {what}" for count, what in ((compiled, "compiled"), (loaded, "from disk")) if count]
         took = seconds(sum(kernel.waited_us for kernel in kernels))
-        yield f"{counted(len(kernels), 'kernel')} of Inductor: {', '.join(tiers)}, {took}; launches not counted"
+        yield f"{plural(len(kernels), 'kernel')} of Inductor: {', '.join(tiers)}, {took}; launches not counted"
         yield from _describe_templates(kernels)
     for name, (count, precompile_us, benchmark_us) in sorted(_sum_choices(account).items()):
         yield (
@@ -55,7 +56,7 @@ def describe_torch_compile(account: Account, cwd: Path) -> Iterator[str]:
         yield from _describe_graph(graph, cwd)
     if len(graphs) > len(shown):
         rest = sum(graph.event.duration_us for graph in graphs[len(shown) :])
-        yield f"and {counted(len(graphs) - len(shown), 'graph')} more, {seconds(rest)}"
+        yield f"and {plural(len(graphs) - len(shown), 'graph')} more, {seconds(rest)}"
 
 
 def _describe_templates(kernels: list[KernelAccount]) -> Iterator[str]:
@@ -65,9 +66,9 @@ def _describe_templates(kernels: list[KernelAccount]) -> Iterator[str]:
     ordered = sorted(groups.items(), key=lambda group: (-sum(kernel.waited_us for kernel in group[1]), group[0]))
     for template, group in ordered[:TEMPLATES_SHOWN]:
         took = seconds(sum(kernel.waited_us for kernel in group))
-        yield f"  {template}: {counted(len(group), 'kernel')}, {took}"
+        yield f"  {template}: {plural(len(group), 'kernel')}, {took}"
     if len(ordered) > TEMPLATES_SHOWN:
-        yield f"  and {counted(len(ordered) - TEMPLATES_SHOWN, 'template')} more"
+        yield f"  and {plural(len(ordered) - TEMPLATES_SHOWN, 'template')} more"
 
 
 def name_template(kernel: KernelAccount) -> str:
@@ -80,8 +81,8 @@ def name_template(kernel: KernelAccount) -> str:
 
 def _describe_graph(graph: GraphAccount, cwd: Path) -> Iterator[str]:
     event = graph.event
-    made = [counted(graph.kernels, "kernel")] if graph.kernels else []
-    made += [counted(graph.choices, "choice")] if graph.choices else []
+    made = [plural(graph.kernels, "kernel")] if graph.kernels else []
+    made += [plural(graph.choices, "choice")] if graph.choices else []
     head = (
         f"[{event.compile_id}] {event.function} at {place(event.path, event.line, cwd)}: {seconds(event.duration_us)}"
     )

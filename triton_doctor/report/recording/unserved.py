@@ -15,7 +15,7 @@ from triton_doctor.machine.packs.differences import compare_installations, compa
 from triton_doctor.machine.packs.install import read_kept_manifests
 from triton_doctor.machine.packs.key_parts import read_variables
 from triton_doctor.machine.packs.manifest import KERNEL, KeyParts
-from triton_doctor.report.concise import plural
+from triton_doctor.phrases import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence import interpreter_rules, misspelt_variables
+from triton_doctor.phrases import join_words, plural
 from triton_doctor.rulebook import rule_name
 from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.causes import LOOK_BACK
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
-from triton_doctor.runtime.remedies import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,11 +71,6 @@ def name_parts(split: Split) -> list[tuple[str, int]]:
     return list(zip(PARTS, times, strict=True))
 
 
-def counted(count: int, noun: str) -> str:
-    """Format a count with its noun: `1 kernel`, `2,500 kernels`."""
-    return f"{count:,} {noun}{'' if count == 1 else 'es' if noun.endswith(('ch', 's')) else 's'}"
-
-
 def place(path: str, line: int, cwd: Path) -> str:
     """Format a source place as `train.py:12`, relative to `cwd` if it is below it."""
     shown = Path(path)
@@ -91,19 +86,19 @@ def describe_counts(account: Account) -> str:
         return "no kernel compiled"
     target = next((process.header.target for process in account.processes if process.header.compile_only), None)
     how = "compiled and not run" if account.dry is None else "run dry"
-    total = counted(len(kernels), "kernel") + ("" if target is None else f" for {target}, {how}")
+    total = plural(len(kernels), "kernel") + ("" if target is None else f" for {target}, {how}")
     launches = "" if counts_are_whole(account) else "at least "
-    launches += counted(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
+    launches += plural(sum(kernel.launches for kernel in kernels if not kernel.direct), "launch")
     uncounted = sum(1 for kernel in kernels if kernel.direct)
     if uncounted == len(kernels):
         launches = "launches not counted"
     elif uncounted:
-        launches += f" (those of {counted(uncounted, 'kernel')} not counted)"
+        launches += f" (those of {plural(uncounted, 'kernel')} not counted)"
     trials = sum(kernel.trials for kernel in kernels)
     compiled = sum(kernel.compiled for kernel in kernels)
-    counts = [launches, *([f"{counted(trials, 'trial')} of tuning"] if trials else [])]
+    counts = [launches, *([f"{plural(trials, 'trial')} of tuning"] if trials else [])]
     if account.dry is not None:
-        counts += [counted(compiled, "variant")]
+        counts += [plural(compiled, "variant")]
     else:
         counts += [f"{compiled:,} compiled", f"{sum(kernel.from_disk for kernel in kernels):,} from disk"]
     return f"{total}: {', '.join(counts)}"
@@ -131,9 +126,9 @@ def describe_faults(kernel: KernelAccount) -> Iterator[str]:
     if kernel.longest is not None:
         yield describe_longest(kernel.longest)
     if kernel.failed:
-        more = f", and {counted(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
+        more = f", and {plural(len(kernel.errors) - 1, 'other error')}" if len(kernel.errors) > 1 else ""
         error = kernel.errors[0] if kernel.errors else ""
-        yield f"{counted(kernel.failed, 'compile')} failed, {seconds(kernel.failed_us)}: {error}{more}"
+        yield f"{plural(kernel.failed, 'compile')} failed, {seconds(kernel.failed_us)}: {error}{more}"
     if kernel.capturing:
         yield (
             f"{kernel.capturing:,}x TRD716 {rule_name('TRD716')}: launch it once before the capture, and tune it before"
@@ -150,7 +145,7 @@ def describe_unkept(kernel: KernelAccount) -> Iterator[str]:
     """Yield the rounds of tuning that the next process repeats, and their time, which a dry run does not have."""
     if kernel.unkept:
         reasons = [UNKEPT[reason] for reason, _ in kernel.unkept]
-        rounds = counted(sum(count for _, count in kernel.unkept), "round")
+        rounds = plural(sum(count for _, count in kernel.unkept), "round")
         took = f"{seconds(kernel.autotune_us)} " if kernel.autotune_us else ""
         yield f"{rounds} TRD717 {rule_name('TRD717')}: {took}at each start: {' and '.join(reasons)}"
 
@@ -162,7 +157,7 @@ def describe_cause(cause: CauseAccount) -> str:
         return head
     if not cause.values:
         return f"{head}: `{cause.parameter}`"
-    return f"{head}: `{cause.parameter}`, {counted(len(cause.values), 'value')}: {show_values(cause.values)}"
+    return f"{head}: `{cause.parameter}`, {plural(len(cause.values), 'value')}: {show_values(cause.values)}"
 
 
 def show_values(values: tuple[Scalar, ...]) -> str:
@@ -200,7 +195,7 @@ def causes_worth(kernel: KernelAccount) -> tuple[CauseAccount, ...]:
 
 def describe_share(share: Share) -> str:
     """Return `3 compiled, 1 from disk, 0.12 s`, or `3 variants` of a dry run, which takes no time."""
-    parts = [f"{share.compiled:,} compiled" if share.waited_us else counted(share.compiled, "variant")]
+    parts = [f"{share.compiled:,} compiled" if share.waited_us else plural(share.compiled, "variant")]
     parts = parts * bool(share.compiled) + [f"{share.from_disk:,} from disk"] * bool(share.from_disk)
     return ", ".join([*(parts or ["tuned"]), *([seconds(share.waited_us)] if share.waited_us else [])])
 
@@ -215,7 +210,7 @@ def describe_advice(advice: Advice, cwd: Path) -> str:
 
 def describe_saved(advice: Advice) -> str:
     """Format what an advice saves: `0.46 s`, or `12 variants` if the run measured no time."""
-    return seconds(advice.saved_us) if advice.saved_us else counted(advice.saved, "variant")
+    return seconds(advice.saved_us) if advice.saved_us else plural(advice.saved, "variant")
 
 
 def title_advice(account: Account) -> str:
@@ -236,7 +231,7 @@ def describe_interpreted(account: Account) -> Iterator[str]:
     if account.interpreted:
         names = [describe_interpreted_kernel(kernel) for kernel in account.interpreted[:INTERPRETED_SHOWN]]
         more = len(account.interpreted) - len(names)
-        shown = join_names([*names, f"{more} more"] if more else names)
+        shown = join_words([*names, f"{more} more"] if more else names)
         yield f"interpreter mode: {shown} ran in Triton's interpreter, hundreds to thousands of times slower"
         rules = ", ".join(f"{code} {rule_name(code)}" for code in interpreter_rules())
         yield "unset TRITON_INTERPRET before anything is measured" + (f" ({rules})" if rules else "")
@@ -248,7 +243,7 @@ def describe_captured(account: Account) -> Iterator[str]:
     if captured:
         names = [f"`{kernel.kernel.name}`" for kernel in captured[:CAPTURED_SHOWN]]
         more = len(captured) - len(names)
-        shown = join_names([*names, f"{more} more"] if more else names)
+        shown = join_words([*names, f"{more} more"] if more else names)
         happened = "compiled, loaded, tuned or unloaded"
         yield f"in the capture of a CUDA graph: {shown} {happened} (TRD716 {rule_name('TRD716')})"
 
@@ -263,7 +258,7 @@ def describe_interpreted_kernel(kernel: InterpretedKernel) -> str:
     """Format the kernel's name, its launches and total time, if they are known."""
     known = kernel.launches is not None and kernel.took_us is not None
     return f"`{kernel.kernel.name}`" + (
-        f" ({counted(kernel.launches or 0, 'launch')}, {seconds(kernel.took_us or 0)})" if known else ""
+        f" ({plural(kernel.launches or 0, 'launch')}, {seconds(kernel.took_us or 0)})" if known else ""
     )
 
 
@@ -287,9 +282,9 @@ def describe_unseen(account: Account) -> Iterator[str]:
     direct = [kernel for kernel in account.kernels if kernel.direct]
     inductors = sum(1 for kernel in direct if kernel.maker)
     if inductors:
-        yield f"launches of {counted(inductors, 'kernel')} that torch.compile made: it launches them past triton"
+        yield f"launches of {plural(inductors, 'kernel')} that torch.compile made: it launches them past triton"
     if len(direct) > inductors:
-        others = counted(len(direct) - inductors, "kernel")
+        others = plural(len(direct) - inductors, "kernel")
         yield f"launches of {others} that the program compiled without launching: whoever has them launches past triton"
     cut = [process for process in account.processes if not process.ended]
     if len(cut) == 1:

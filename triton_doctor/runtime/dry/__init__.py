@@ -46,6 +46,7 @@ def dry_run(
     writes: Literal["overlay", "allow"] = "overlay",
 ) -> Iterator[Recording]:
     """Run everything inside this context dry and record it. Enter it before importing code that asks for a GPU.
+
     `target` is `cuda:90` or `cuda:90,sms=132`; None is an H100. Where the program needs a value that a dry run does
     not have, the value is guessed, or DryStopError is raised if `unknown` is "stop". `path` is as for `record`.
     Existing files are not modified: the program finds its changes in a temporary folder, unless `writes` is

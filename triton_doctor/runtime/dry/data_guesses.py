@@ -146,6 +146,7 @@ def _uniform_of(tensor: Any) -> bool | None:
 
 def guess_number(tensor: Any, other: int = 0) -> bool | int | float | complex:
     """Guess the result of `tensor.item()`: a check that passes, an error of 0, a scale of 1 or a size of 2.
+
     `other` counts earlier identical questions in a loop; each value gives a different answer, so that the loop
     ends.
     """
@@ -176,6 +177,7 @@ def _guess_usual(tensor: Any) -> bool | int | float | complex:
 
 def guess_result(operator: str, args: Sequence[Any], tensor: Any, empty: Callable[..., Any], other: int = 0) -> Any:
     """Guess the result of `operator`, whose shape or value depends on data; None if there is no guess.
+
     `empty(*shape, dtype=...)` makes a fake tensor on the device of `tensor`. For `other` see `guess_number`.
     """
     if operator in NUMBERS:

@@ -32,6 +32,7 @@ METHODS = 64
 
 def install_guard() -> None:
     """Register torch's no-op device guard for CUDA, and remove the accelerator's streams.
+
     Both stay until the process ends; they are only installed where there is no GPU.
     """
     is_built_for_gpus = torch.version.cuda is not None or torch.version.hip is not None

@@ -60,6 +60,7 @@ def patch_distributed(patches: Patches, questions: Questions, world_size: int, r
 
 def _replace_object_collective(name: str, questions: Questions) -> Callable[..., None]:
     """Return a replacement of the collective `name` for Python objects.
+
     Gathering returns copies of this process's own object, as a guess. Receiving an object stops the program.
     """
     c10d = torch.distributed.distributed_c10d

@@ -89,6 +89,7 @@ def first_guess() -> str | None:
 @contextlib.contextmanager
 def record_from_start(*, warns: bool = True) -> Iterator[Recording]:
     """Record the current dry run with empty kernel caches of its own.
+
     `warns` enables warnings about kernels not launched because tensors are fakes, for which all modules are read.
     """
     with _own_caches(), _record(None, warns=warns) as recording:

@@ -171,6 +171,7 @@ def _assign_data(self: Any, source: Any) -> None:
 
 def move_parameter(held: Any, moved: Any) -> Any:
     """Give the parameter `held` the contents of `moved`, in place if possible, since optimizers hold it.
+
     torch would swap the two objects, which the weak references of FakeTensor forbid.
     """
     parameter = torch.nn.Parameter(moved, held.requires_grad)

@@ -114,6 +114,7 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
 
     def device_for(self, tensor: Any) -> Any:
         """Return the device of a fake `tensor` as C++ sees it.
+
         While the autograd engine runs, CUDA tensors appear on `meta`, because the engine would request CUDA
         streams.
         """

@@ -38,6 +38,7 @@ else:
 
 def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
     """Make nvidia-smi and NVML describe `gpu`; does nothing for an AMD GPU.
+
     Returns a function that removes the substitute for nvidia-smi.
     """
     if gpu.is_amd:

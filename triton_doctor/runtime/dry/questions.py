@@ -48,6 +48,7 @@ class Questions:
 
     def guess(self, question: str) -> int:
         """Report that the answer to `question` is guessed. Raises DryStopError if guesses are not allowed.
+
         Returns 0 for the usual answer, or the number from 1 of another answer, if the usual one would never end
         a loop.
         """

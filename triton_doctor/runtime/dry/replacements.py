@@ -1,4 +1,4 @@
-"""Replaces torch.compile, the workers of DataLoaders and the start of threads in a dry run.
+"""Replaces torch.compile, workers of DataLoaders, the start of threads and devices given as numbers in a dry run.
 
 Dynamo cannot trace a program whose inputs are fakes already: what torch.compile wraps runs as it is, and that is said.
 Kernels of Triton's in it are seen, those that Inductor would make are not. Batches are made in this process, for fake
@@ -15,10 +15,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader
 
 from triton_doctor.runtime import hooks
-from triton_doctor.runtime.dry.integer_devices import IntegerDevices
 from triton_doctor.runtime.event import WarningEvent
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.dry.patches import Patches
 
 MESSAGE = "torch.compile runs eagerly in a dry run: kernels that Inductor would generate are not seen"
+MOVING = frozenset({torch.Tensor.to, torch.Tensor.cuda})
 
 
 def patch_compile(patches: Patches, mode: DryMode) -> None:
@@ -103,3 +104,32 @@ def patch_threads(patches: Patches, mode: DryMode) -> None:
             before(self)
 
     patches.set(threading.Thread, "_bootstrap_inner", _bootstrap_inner)
+
+
+class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
+    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call `func` with a device of torch's."""
+        kwargs = kwargs or {}
+        if type(kwargs.get("device")) is int:
+            kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
+        elif len(args) > 1 and type(args[1]) is int and func in MOVING:
+            args = (args[0], torch.device("cuda", args[1]), *args[2:])
+        elif func is torch.device and args and type(args[0]) is int:
+            args = ("cuda", args[0])
+        return func(*args, **kwargs)
+
+
+def patch_module_to(patches: Patches) -> None:
+    """Make `module.to(0)` mean cuda:0."""
+    before = torch._C._nn._parse_to
+
+    def _parse_to(*args: Any, **options: Any) -> Any:
+        if args and type(args[0]) is int:
+            args = (torch.device("cuda", args[0]), *args[1:])
+        if type(options.get("device")) is int:
+            options["device"] = torch.device("cuda", options["device"])
+        return before(*args, **options)
+
+    patches.set(torch._C._nn, "_parse_to", _parse_to)

@@ -49,6 +49,7 @@ def require_working(enter: Callable[[], contextlib.AbstractContextManager[object
 
 def require_working_elsewhere() -> None:
     """Run the test of `require_working` in a new interpreter.
+
     This process then never touches the CUDA driver, so it may still fork.
     """
     global _passed

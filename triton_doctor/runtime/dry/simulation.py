@@ -15,13 +15,18 @@ from triton_doctor.runtime.dry.device_guard import install_guard
 from triton_doctor.runtime.dry.distributed import patch_distributed
 from triton_doctor.runtime.dry.dry_process import DryProcess
 from triton_doctor.runtime.dry.fake_tensors import patch_tensors
-from triton_doctor.runtime.dry.integer_devices import patch_module_to
 from triton_doctor.runtime.dry.mode import DryMode
 from triton_doctor.runtime.dry.nvml import patch_nvml
 from triton_doctor.runtime.dry.patches import Patches
 from triton_doctor.runtime.dry.python_kernels import patch_operators
 from triton_doctor.runtime.dry.questions import Questions
-from triton_doctor.runtime.dry.replacements import enter_thread, patch_compile, patch_loaders, patch_threads
+from triton_doctor.runtime.dry.replacements import (
+    enter_thread,
+    patch_compile,
+    patch_loaders,
+    patch_module_to,
+    patch_threads,
+)
 from triton_doctor.runtime.dry.triton_stub import patch_triton
 from triton_doctor.runtime.dry.weights import patch_safetensors
 
@@ -38,6 +43,7 @@ def pretend(
     gpu: AbsentGpu, unknown: Literal["guess", "stop"], world_size: int = 1, rank: int = 0
 ) -> Iterator[DryProcess]:
     """Make torch and Triton behave as if `gpu` existed, inside this context.
+
     At the end every replaced attribute is restored. Only the CUDA device guard of a CPU build of torch stays.
     """
     install_guard()

@@ -16,6 +16,7 @@ DEEPEST = 8
 
 def find_written(fn: Any, depth: int = 0) -> frozenset[str]:
     """Return the parameters of the JITFunction `fn` through which it, or a function it calls, writes memory.
+
     Returns all parameters if the source cannot be read.
     """
     try:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 def patch_safetensors(patches: Patches) -> Callable[[], None]:
     """Read safetensors files as fake tensors. Returns a function that restores `safe_open` everywhere.
+
     Modules import `safe_open` by name, before and inside the dry run, so all modules are searched for it.
     """
     try:

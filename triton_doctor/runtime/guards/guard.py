@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
-from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
-from triton_doctor.runtime.guards.unexpected import UncheckedError, UnexpectedCompileError
+from triton_doctor.runtime.guards.unexpected import (
+    UncheckedError,
+    UnexpectedCompileError,
+    react,
+    require_reaction,
+    warn_of,
+)
 from triton_doctor.runtime.guards.warmth import begin_warmth, end_warmth
 from triton_doctor.runtime.launch.readiness import CALL, require_condition, wait_until
 from triton_doctor.runtime.program_event import WARMED_UP, MarkEvent
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from triton_doctor.runtime.event import Event
-    from triton_doctor.runtime.guards.reaction import Reaction
+    from triton_doctor.runtime.guards.unexpected import Reaction
 
 AFTER_WARMUP = "after the warm-up"
 
@@ -59,6 +64,7 @@ class Guard:
 
     def close(self) -> None:
         """Stop the guard; closing twice is harmless.
+
         Raises UncheckedError for a guard that raises, if it could not observe whether kernels compiled.
         """
         self._detach()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
-from triton_doctor.runtime.guards.reaction import react, require_reaction
-from triton_doctor.runtime.guards.unexpected import CompilingStepsError
+from triton_doctor.runtime.guards.unexpected import CompilingStepsError, react, require_reaction
 from triton_doctor.runtime.program_event import StepEvent
 
 if TYPE_CHECKING:
@@ -17,11 +16,12 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Event
-    from triton_doctor.runtime.guards.reaction import StepReaction
+    from triton_doctor.runtime.guards.unexpected import StepReaction
 
 
 def limit_compiling_steps(at_most: int, *, of: int = 100, on_excess: StepReaction = "warn") -> StepLimit:
     """Limit how many of each `of` consecutive steps or requests may compile, load or tune.
+
     For long runs after the warm-up: a rare new shape is allowed, a new shape every step is not. Steps are those of
     `triton_doctor.step()` or detected ones; requests those of `triton_doctor.request`. `on_excess`: "warn" issues a
     CompileWarning, "raise" makes the end of the step raise CompilingStepsError, and a callable receives that error.

@@ -1,17 +1,21 @@
-"""A compile that was not to happen, in words: what happened, where it was launched, why, and the way out."""
+"""A compile that was not to happen: in words, and what follows it: a warning, an exception or a call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.cause_table import TUNED_AGAIN
 from triton_doctor.runtime.cause_wording import describe_recompile
 from triton_doctor.runtime.event import AutotuneEvent
+from triton_doctor.runtime.hooks.observer import RefusedError
 from triton_doctor.runtime.remedies import way_out
 
 if TYPE_CHECKING:
     from triton_doctor.runtime.causes import Recompile
-    from triton_doctor.runtime.event import CompileEvent, LaunchSite
+    from triton_doctor.runtime.event import CompileEvent, LaunchSite, WarningEvent
 
 NAMES_SHOWN = 10
 
@@ -51,6 +55,9 @@ class UnexpectedCompileError(RuntimeError):
         why = describe_cause(self.recompile)
         lines = [f"{describe_event(self.event)}{at(self.event.launch_site)}, {self.reason}", f"  {why}"]
         return "\n".join([*lines, f"  hint: {way_out(self.recompile)}"])
+
+
+Reaction = Literal["warn", "raise"] | Callable[[UnexpectedCompileError], object]
 
 
 class CompilingStepsError(RuntimeError):
@@ -122,3 +129,48 @@ def at(site: LaunchSite | None) -> str:
 def milliseconds(duration_us: int) -> str:
     """Format a duration: `39.1 ms`."""
     return f"{duration_us / 1000:.1f} ms"
+
+
+"""A callable gets the error unraised; what it raises, the launch raises."""
+StepReaction = Literal["warn", "raise"] | Callable[[CompilingStepsError], object]
+"""The same at the end of a step."""
+
+
+def require_reaction(reaction: object, place: str) -> None:
+    """Raise DoctorError if `reaction`, the argument named `place`, is invalid."""
+    if reaction not in ("warn", "raise") and not callable(reaction):
+        raise DoctorError(f"{place} is {reaction!r}", hint='give "warn", "raise" or a callable')
+
+
+Told = TypeVar("Told", UnexpectedCompileError, CompilingStepsError)
+
+
+def react(reaction: Literal["warn", "raise"] | Callable[[Told], object], error: Told) -> None:
+    """Warn, call `reaction` or raise, on the launching thread.
+
+    RefusedError wraps the exception that the launch or step is to raise.
+    """
+    if reaction == "raise":
+        raise RefusedError(error)
+    try:
+        if callable(reaction):
+            reaction(error)
+        else:
+            warnings.warn_explicit(str(error), CompileWarning, *error.place)
+    except Exception as raised:
+        raise RefusedError(raised) from None
+
+
+def warn_of(event: WarningEvent) -> None:
+    """Emit a warning about the guard itself. Raises RefusedError where warnings are errors."""
+    from triton_doctor.runtime.hooks.frames import launch_site
+
+    try:
+        site = launch_site()
+        if event.kernel is not None:
+            path, line = event.kernel.path, event.kernel.line
+        else:
+            path, line = (__file__, 1) if site is None else (site.path, site.line)
+        warnings.warn_explicit(event.message, CompileWarning, path, line)
+    except Warning as raised:
+        raise RefusedError(raised) from None

@@ -10,15 +10,14 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.runtime.cause_table import FIRST
 from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, WarningEvent
 from triton_doctor.runtime.guards.live_causes import LiveCauses
-from triton_doctor.runtime.guards.reaction import react, require_reaction, warn_of
-from triton_doctor.runtime.guards.unexpected import UnexpectedCompileError
+from triton_doctor.runtime.guards.unexpected import UnexpectedCompileError, react, require_reaction, warn_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from triton_doctor.runtime.causes import Recompile
     from triton_doctor.runtime.event import Event, KernelName
-    from triton_doctor.runtime.guards.reaction import Reaction
+    from triton_doctor.runtime.guards.unexpected import Reaction
 
 Kernel = TypeVar("Kernel")
 
@@ -31,6 +30,7 @@ def watch(
     kernel: Kernel | None = None, /, *, max_compiles: int | None = None, on_excess: Reaction = "warn"
 ) -> Kernel | Callable[[Kernel], Kernel]:
     """Watch a kernel, above or below `@triton.jit`, `@triton.autotune` and `@triton.heuristics`; returns it unchanged.
+
     Without `max_compiles`, every recompile and repeated autotuning is reported; with it, every compile or load from
     disk beyond that number in this process, without those of autotuning. `on_excess`: "warn" issues a
     CompileWarning at the line of the launch, "raise" makes the launch raise UnexpectedCompileError, and a callable

@@ -43,6 +43,7 @@ class Begun(threading.local):
 
 def watch_beginning(observer: Observer) -> Slot:
     """Detect the start of a compile, and time the one-time costs of the process separately.
+
     Triton caches both hashes (lru_cache), so computing them earlier costs nothing. Threads that compile at once
     each compute them, and each is timed, until the first has finished.
     """

@@ -75,6 +75,7 @@ class UnkeptError(ValueError):
 
 def decode_constant(value: Any, find_kernel: Callable[[str, str, str], Any]) -> Any:
     """Decode the result of `encode_constant`. `find_kernel` takes module, name and path of a JITFunction.
+
     Raises UnkeptError if the constant cannot be restored.
     """
     if not isinstance(value, dict):

@@ -72,6 +72,7 @@ def _def_line(code: CodeType) -> int:
 
 def source_of(fn: Any) -> str:
     """Return a hash of the source of a JITFunction with its callees and captured constants, computed by Triton.
+
     This is the end of the hash; before triton 3.5 the line number follows.
     """
     return str(fn.cache_key)[-16:]
@@ -166,6 +167,7 @@ def parsed_options(options: Any) -> tuple[tuple[str, Scalar], ...]:
 
 def named_parts(key: Sequence[Any], names: Sequence[str] | None) -> tuple[tuple[str, Scalar], ...]:
     """Return the parts of a tuning key by name. `names` are those of the first; the rest are tensor dtypes.
+
     A key that is a single text, as some libraries make it, is one part.
     """
     if isinstance(key, str):

@@ -86,6 +86,7 @@ def launch_site() -> LaunchSite | None:
 
 def passes_launch_on(frame: FrameType) -> bool:
     """Return whether `frame` belongs to a wrapper of a kernel, so that its caller is the launch site.
+
     Such a frame is a method of an object that launches like a kernel, or forwards arbitrary arguments to a kernel
     held by its object or closure.
     """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def watch_interpreter(observer: Observer) -> Iterator[Slot]:
     """Report each interpreted kernel to `observer`.
+
     Does nothing unless numpy is imported or TRITON_INTERPRET is set, since the interpreter imports numpy.
     """
     if "numpy" not in sys.modules and not os.environ.get("TRITON_INTERPRET"):

@@ -95,6 +95,7 @@ class Observer:
 
     def emit(self, event: Event) -> None:
         """Send `event` to each sink; an exception in one sink does not affect the others.
+
         Raises the error of the first sink that refused the event.
         """
         match event:
@@ -140,6 +141,7 @@ class Observer:
         guessed: bool = False,
     ) -> None:
         """Emit the event of a binary of `src` that Triton compiled or loaded; called inside `compile`, on any thread.
+
         `dry` are the `options` and the `target` of a dry run; `sizes` and `guessed` are as in the event.
         """
         try:

@@ -28,6 +28,7 @@ _described: WeakKeyDictionary[Any, CompileEvent] = WeakKeyDictionary()
 
 def read_memory(fn: Any, event: CompileEvent) -> Iterator[CompileEvent]:
     """Yield the compiles whose kernels `fn`, the JITFunction of `event`, keeps in memory, oldest first.
+
     Their times, tiers, launch sites and plain integers are unknown.
     """
     from triton.compiler.compiler import CompiledKernel

@@ -41,6 +41,7 @@ def resolve(words: Sequence[str]) -> tuple[str, ...]:
 
 def python_for_programs() -> str:
     """Return the Python to run programs with: ours if it has Triton, otherwise the project's.
+
     With pipx or uv, triton-doctor is installed in a Python of its own, without the project's packages.
     """
     from importlib.util import find_spec
@@ -63,6 +64,7 @@ def find_project_python() -> str | None:
 
 def is_for_python(path: str) -> bool:
     """Return whether Python can run `path`: a script, an archive, or a folder with a `__main__.py`.
+
     Raises DoctorError for a script that does not exist.
     """
     if path.endswith((".py", ".pyc", ".pyz", ".pyw")):

@@ -39,6 +39,7 @@ def watched(
     line: str | None = None,
 ) -> dict[str, str]:
     """Return `environment` with the variables that make processes record into `folder`.
+
     `parent` is the id of the process that waits for them; `notes` is the folder of their notes. `dry` is the value of
     the variable DRY, and `line` that of LINE.
     """

@@ -26,6 +26,7 @@ def describe_excess(
     at_most_warm: int | None,
 ) -> Iterator[str]:
     """Yield a line for each kernel that compiled more often than allowed, in total or after `warm_at_ns`.
+
     Each process is checked by itself.
     """
     limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]

@@ -33,6 +33,7 @@ PR_SET_PDEATHSIG = 1
 
 def join(folder: str, *, started_ns: int, cache_dir: str | None) -> None:
     """Record this process into `folder`. `started_ns` is its start by `time.perf_counter_ns`.
+
     `cache_dir` is TRITON_CACHE_DIR at that time.
     """
     if os.environ.get(PARENT) == str(os.getppid()):
@@ -141,6 +142,7 @@ def write_note(name: str, notes: str, text: str) -> None:
 
 def free_path(folder: Path, run: str) -> Path:
     """Return an unused recording path for this process, from the run name, the rank and the process id.
+
     A program started by exec in the same process gets a second file.
     """
     place = rank()
@@ -154,6 +156,7 @@ def free_path(folder: Path, run: str) -> Path:
 
 def before_leaving(name: str, act: Callable[[], None]) -> None:
     """Wrap `os._exit` or an `os.exec...` function, named `name`, so that it calls `act` first.
+
     These functions run no exit handlers.
     """
     leave: Callable[..., Any] = getattr(os, name)

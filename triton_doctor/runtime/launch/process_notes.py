@@ -90,6 +90,7 @@ class NotesFolder:
 
 def remove_abandoned(base: str) -> None:
     """Delete folders in `base` left by this user's runs that no process holds; never raises.
+
     This is decided by a lock, since process ids are ambiguous between containers that share the folder.
     """
     with contextlib.suppress(OSError), os.scandir(base) as entries:

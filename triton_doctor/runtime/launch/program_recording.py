@@ -47,6 +47,7 @@ def write_program(
     files: Sequence[str],
 ) -> str | None:
     """Write the recording of `run` itself to `path`; return the reason of a failure, or None.
+
     `unseen` describes what was not recorded, `files` what a dry run did to files.
     """
     marks = [] if warm_at_ns is None else [MarkEvent(name=WARMED_UP, at_ns=warm_at_ns)]

@@ -49,6 +49,7 @@ def require_condition(text: str, place: str) -> str:
 
 def wait_until(condition: str, then: Callable[[int], None]) -> None:
     """Call `then` on a thread with the Unix time (ns) at which `condition`, a port or address, was met.
+
     For a line condition, `then` is called on the thread that printed it.
     """
     if condition.startswith(LINE):

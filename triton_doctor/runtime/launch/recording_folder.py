@@ -74,6 +74,7 @@ class RecordingFolder:
 
     def close(self, *, outliving: Collection[int] = ()) -> str | None:
         """Merge the recordings if a file was asked for; return what is missing, or None.
+
         `outliving` are processes still running: then the folder stays, with their recordings.
         """
         gone = not os.path.isdir(self.path)

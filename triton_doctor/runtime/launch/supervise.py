@@ -21,6 +21,7 @@ def supervise(
     command: Sequence[str], environment: Mapping[str, str], *, every_s: float, meanwhile: Callable[[int], None]
 ) -> tuple[int, int]:
     """Run `command`; return its exit status, negative for a signal, and its process id.
+
     `meanwhile` is called with the process id every `every_s` seconds. Raises DoctorError if it cannot be started.
     """
     awaited = (*PASSED_ON, signal.SIGCHLD)
@@ -43,6 +44,7 @@ def supervise(
 
 def start(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
     """Start `command` with the signal mask `mask` and default signal handling; return its process id.
+
     Raises DoctorError if it cannot be started.
     """
     # Where nobody waits for children, we still must.

@@ -38,6 +38,7 @@ WAITING = 10_000
 
 def begin_services(text: str, when_imported: Callable[[str, Callable[[], None]], None]) -> None:
     """Start the services in `text`, the value of the variable, after Triton is imported.
+
     `when_imported(name, act)` calls `act` once the module `name` is imported. Raises DoctorError for an unknown
     service, and, after starting the others, for spans without their package.
     """

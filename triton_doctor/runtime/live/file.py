@@ -188,6 +188,7 @@ class LiveFile:
 
 def map_file(descriptor: int) -> int:
     """Map the file of `descriptor` permanently and return its address. Raises OSError.
+
     Python's `mmap` duplicates the descriptor and later closes that number, whatever it then refers to (CPython 3.11
     mmapmodule.c, new_mmap_object; `trackfd` since 3.13).
     """

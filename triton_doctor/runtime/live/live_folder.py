@@ -16,6 +16,7 @@ PREFIX = "triton-doctor-live-"
 
 def own_folder() -> str:
     """Return the folder of this user's live files, created if missing.
+
     Raises OSError if it belongs to another user.
     """
     path = live_folder()

@@ -31,6 +31,7 @@ CALLED = "step()"
 
 def step(number: int | None = None) -> None:
     """Mark the end of a step of the program, such as a training iteration; the next step begins.
+
     The first step begins when recording starts. `number` is the step's; by default steps are numbered from 1. Call
     it at the end of each iteration to see which of them compiled. Does nothing unless a recording is active. Raises
     DoctorError for a negative number.

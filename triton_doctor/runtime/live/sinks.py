@@ -33,6 +33,7 @@ def log_event() -> Callable[[Event], None]:
 
 def trace_event() -> Callable[[Event], None]:
     """Return a sink that creates an OpenTelemetry span for each event, below the current span of the thread.
+
     Without an SDK the spans go nowhere. Raises DoctorError if the API is not installed.
     """
     try:

@@ -170,6 +170,7 @@ def find_place(stack: ThreadStack) -> StackFrame | None:
 
 def find_wait(stacks: Iterable[ThreadStack]) -> str:
     """Return where a thread of `stacks` waits for other ranks; empty if none does.
+
     This is a collective of torch.distributed, or a wait for the GPU, since NCCL returns early to the host.
     """
     for stack in stacks:

@@ -107,6 +107,7 @@ def describe_launches(state: ProcessState, now_ns: int) -> str:
 
 def describe_long(states: Sequence[ProcessState], now_ns: int, due_s: dict[object, float]) -> Iterator[str]:
     """Yield a line for each process whose activity has lasted LONG_S seconds, and again at each doubling.
+
     `due_s` maps an activity to the duration of its next line and is updated.
     """
     for state in states:

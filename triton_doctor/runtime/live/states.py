@@ -144,6 +144,7 @@ def decode_state(text: bytes) -> ProcessState | None:
 
 def judge(state: ProcessState, table: ProcessTable) -> ProcessState:
     """Return `state` with its health, and the compiler it waits for, from the process `table`.
+
     Deletes the file of a process that was killed long ago.
     """
     if state.namespace != namespace():

@@ -10,7 +10,7 @@ Comes in: recordings, real or dry, of any ranks. Goes out: entries of Triton's o
   and the options of another target, are Triton's own in each version; nothing of them is derived here.
 - `compile_variant` makes Triton compile one variant, or only look it up in the cache; `launchers` builds what Triton
   up to 3.6 would build in C at the first launch of a signature.
-- `task_runner` submits tasks to a `concurrent.futures` executor, local processes (`pool`) or a cluster, and survives
+- `prewarming` submits tasks to a `concurrent.futures` executor, local processes (`pool`) or a cluster, and survives
   workers that die. `memory` does the same for the kernels of this process.
 
     CompileEvent(kernel=rope, key=(x_ptr *fp16 %16, n i32, BLOCK 128), target cuda:90)

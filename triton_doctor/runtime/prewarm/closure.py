@@ -55,6 +55,7 @@ class Closure:
 
 def close_variants(variants: Sequence[KernelVariant], foreseen: Sequence[KernelVariant] = ()) -> Closure:
     """Return likely variants that are missing among the recorded `variants`, for each kernel.
+
     Variants `foreseen` from the source are combined with the autotuning configs only.
     """
     known = {identify(variant) for variant in (*variants, *foreseen)}
@@ -228,6 +229,7 @@ def _configs(group: Sequence[KernelVariant]) -> Iterator[KernelVariant]:
 
 def _read_config(text: str) -> dict[str, Scalar]:
     """Parse a config such as `BLOCK: 64, num_warps: 4` (triton 3.9 autotuner.py, Config.__str__).
+
     Leaves out values that are no plain constants.
     """
     chosen: dict[str, Scalar] = {}

@@ -31,6 +31,7 @@ class CacheQuery:
 
 def run_to_launch(fn: Any, variant: KernelVariant, find_kernel: Callable[[str, str, str], Any]) -> Any:
     """Bind and compile `variant` of `fn` by Triton, keep it in memory, and return the compiled kernel.
+
     Raises UnkeptError if the recording lacks a value, and whatever compiling raises.
     """
     names = [param.name for param in fn.params]
@@ -41,6 +42,7 @@ def run_to_launch(fn: Any, variant: KernelVariant, find_kernel: Callable[[str, s
 @contextlib.contextmanager
 def query_cache(*, lookup_only: bool) -> Iterator[CacheQuery]:
     """Record which cache entry the compile inside requests; with `lookup_only`, a miss raises MissedError.
+
     Only for a process of our own: it replaces the function by which `compile` finds its cache folder.
     """
     from triton.compiler import compiler

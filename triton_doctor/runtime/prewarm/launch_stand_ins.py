@@ -79,6 +79,7 @@ def make_arguments(
     variant: KernelVariant, names: list[str], find_kernel: Callable[[str, str, str], Any]
 ) -> dict[str, Any]:
     """Return launch arguments by parameter for `variant`; `names` are the parameters of its kernel.
+
     Raises UnkeptError if the recording does not contain a value.
     """
     exact = {name: json.loads(text) for name, text in variant.exact or ()}

@@ -34,6 +34,7 @@ log = logging.getLogger("triton_doctor")
 
 def prewarm(recordings: Source | Iterable[Source], *, recorded_only: bool = False, load: bool = True) -> Prewarmed:
     """Load or compile every variant that `recordings` name into this process's memory, for its current device.
+
     Kernels come from the cache folder if it has them, and compile otherwise. Likely variants that the run missed
     are added, unless `recorded_only`. With `load`, modules are loaded to the device too. Autotuning results on disk
     (`cache_results`) are read for the recorded keys. `failures` of the result names each kernel that failed, with
@@ -70,6 +71,7 @@ def prewarm_cache(
     in_flight: int = 32,
 ) -> Prewarmed:
     """Compile every variant that `recordings` name on `executor`, and write the results into `cache_dir`.
+
     Any `concurrent.futures` executor of processes will do; each process needs triton-doctor, torch, Triton and the
     kernels' modules. `in_flight` tasks are submitted at a time. `targets` are as for `triton-doctor prewarm`. The
     executor is not shut down.
@@ -129,6 +131,7 @@ def _read_tunings(
 
 def _read_tuning(tuner: Any, event: AutotuneEvent) -> bool:
     """Load the timings of `event` from disk into `tuner`; return whether that worked.
+
     Calls check_disk_cache (triton 3.4 to 3.9 autotuner.py).
     """
     tried = {text for text, _ in event.timings_ms}

@@ -92,6 +92,7 @@ def make_plan(
     foresee: Callable[[Sequence[KernelVariant]], Sequence[KernelVariant]] = lambda variants: (),
 ) -> PrewarmPlan:
     """Return the variants of `recordings`, and likely others, for `targets`, by default the recorded targets.
+
     `foresee` returns variants that the source needs beside these. With `closed` False only recorded ones are
     returned.
     """

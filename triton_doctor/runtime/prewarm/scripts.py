@@ -43,6 +43,7 @@ class Statement:
 
 def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -> dict[str, Any] | None:
     """Define the kernel `name` of the script at `path`, near `line`; return its module, or None.
+
     `package` is the module that `python -m` ran. Raises whatever the executed statements raise.
     """
     source = path.read_bytes()
@@ -65,6 +66,7 @@ def load_script_kernel(path: Path, name: str, line: int, *, package: str = "") -
 
 def select_statements(tree: ast.Module, path: str, name: str, line: int) -> ast.Module | None:
     """Reduce `tree` to what the function `name` near `line` needs; None if the function is not defined.
+
     `name` is spelled as in reports. A class that contains the function is reduced in place.
     """
     name = function_name(name)

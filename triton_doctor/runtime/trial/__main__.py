@@ -67,6 +67,7 @@ def _is_link_below(module: Any, root: str) -> bool:
 
 def _unwrapped(found: Any) -> tuple[Any, Any, set[str]]:
     """Return the object to launch, its JITFunction, and the parameters that autotuning and heuristics set.
+
     Keeps the first config of an Autotuner, and skips wrappers of libraries.
     """
     from triton.runtime.autotuner import Autotuner, Heuristics

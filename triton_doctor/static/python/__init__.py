@@ -30,7 +30,7 @@ Files, in reading order:
 - `kernels`, `decorators`: which functions are kernels, and what their decorators say. `wrapped_later`: kernels that
   statements after a definition make or tune.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
-- `plain_parameters`, `steering`, `unrolled_loops`: further uses, computed only for fixes and remedies.
+- `plain_parameters`, `unrolled_loops`: further uses, computed only for fixes and remedies.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.
 - `occurrences`: every place where a text has a name, and what it is there.
 - `clocks`: calls that measure time.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.phrases import join_words
 from triton_doctor.plan import DropListed, Plan, Safety
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner
 from triton_doctor.static.project.calls.surroundings import changed, kernel_of
@@ -15,7 +16,7 @@ from triton_doctor.static.project.launches.launches import origin_of
 from triton_doctor.static.python.ir import Attr, BinaryOp, Call, Const, Name
 from triton_doctor.static.rules import Rule
 from triton_doctor.static.variability.queries.companions import describe_companions, spare_keys
-from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, join_words, varying_keys
+from triton_doctor.static.variability.queries.configs import AUTOTUNE_KEY, describe_configs, varying_keys
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason
 

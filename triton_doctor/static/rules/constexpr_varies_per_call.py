@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.phrases import join_words
 from triton_doctor.plan import AddListed, Change, DropAnnotation, Plan, Replace, Safety
 from triton_doctor.static.project.calls.parameter_lookups import find_pruner, is_looked_up_as_constexpr
 from triton_doctor.static.project.calls.surroundings import (
@@ -27,7 +28,7 @@ from triton_doctor.static.variability.queries.companions import (
     describe_companions,
     range_obstacles,
 )
-from triton_doctor.static.variability.queries.configs import describe_tuning, join_words, names_in_key
+from triton_doctor.static.variability.queries.configs import describe_tuning, names_in_key
 from triton_doctor.static.variability.queries.derived_parameters import followed_names
 from triton_doctor.static.variability.queries.description import describe_value, facts, trail
 from triton_doctor.static.variability.queries.idle_code import describe_idle_reason

@@ -12,9 +12,8 @@ and yields a TRD901 about `TRD202`, with the fix that deletes it from the commen
 
 Files, in reading order:
 
-- `suppress`: applies directives.
+- `suppress`: applies directives; findings of the files that the user named.
 - `baseline`: compares with a baseline; fingerprints.
 - `add_ignore`: writes directives into files.
-- `reported_files`: findings of the files that the user named.
 - `own_variables`: TRD104 for variables that the project itself reads.
 """

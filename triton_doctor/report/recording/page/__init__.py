@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from triton_doctor.evidence import advise
+from triton_doctor.phrases import plural
 from triton_doctor.report.recording.dry import (
     describe_files,
     describe_guesses,
@@ -28,7 +29,7 @@ from triton_doctor.report.recording.dry import (
     describe_stops,
 )
 from triton_doctor.report.recording.page.moments import collect_moments
-from triton_doctor.report.recording.page.parameters import collect_parameters
+from triton_doctor.report.recording.page.parameter_values import collect_parameters
 from triton_doctor.report.recording.page.source_lines import SourceReader
 from triton_doctor.report.recording.ranks import describe_ranks
 from triton_doctor.report.recording.steps import describe_steps
@@ -37,7 +38,6 @@ from triton_doctor.report.recording.wording import (
     LEAST_SHOWN_US,
     PARTS,
     causes_worth,
-    counted,
     counts_are_whole,
     describe_cache_folder,
     describe_captured,
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from triton_doctor.evidence import Advice
-    from triton_doctor.report.recording.page.parameters import SeenParameter
+    from triton_doctor.report.recording.page.parameter_values import SeenParameter
     from triton_doctor.runtime.account import Account, ProcessAccount
     from triton_doctor.runtime.event import KernelName
     from triton_doctor.runtime.kernel_account import KernelAccount
@@ -118,7 +118,7 @@ def render_html(
         """Return `text` with what is between backticks as code, and codes of rules as links to their explanation."""
         return format_prose(text, named if links else None)
 
-    environment.filters |= {"prose": prose, "counted": counted, "values": lambda values: show_values(tuple(values))}
+    environment.filters |= {"prose": prose, "counted": plural, "values": lambda values: show_values(tuple(values))}
     command = " ".join(account.command or (account.processes[0].header.command if account.processes else ()))
     advice = [_advice(found, account, source) for found in advise(account)[:ADVICE_SHOWN]]
     kernels = _kernels(account, collect_parameters(recordings), source, cwd)
@@ -182,7 +182,7 @@ def _sentence(account: Account) -> dict[str, str]:
     """Return what Triton cost: `Triton kept rank 3 waiting for 1.34 s of 3.09 s`, in pieces."""
     variants = sum(kernel.compiled + kernel.from_disk for kernel in account.kernels)
     if account.dry is not None:
-        text = f"{counted(variants, 'variant')} of {counted(len(account.kernels), 'kernel')} would compile"
+        text = f"{plural(variants, 'variant')} of {plural(len(account.kernels), 'kernel')} would compile"
         return {"before": text, "waited": ""}
     if not account.processes:
         return {"before": "No process imported Triton", "waited": ""}
@@ -227,7 +227,7 @@ def _bars(account: Account) -> dict[str, Any] | None:
     shown = [process for process in busy if process in most]
     scale = max(1, *(process.split.wall_us for process in shown))
     more, idle = len(busy) - len(shown), len(account.processes) - len(busy)
-    rest = [f"{counted(more, 'process')} that did not wait longer" if more else "", f"{idle:,} idle" if idle else ""]
+    rest = [f"{plural(more, 'process')} that did not wait longer" if more else "", f"{idle:,} idle" if idle else ""]
     sums = {name: sum(dict(name_parts(process.split))[name] for process in shown) for name in PARTS}
     whole = max(1, sum(sums.values()))
     legend = [

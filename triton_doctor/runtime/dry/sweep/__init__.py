@@ -54,6 +54,7 @@ def sweep(
     search: int = 0,
 ) -> Sweep:
     """Run `function` dry at many sizes; return how each dimension changes the cache keys of its kernels.
+
     `function` takes the dimensions as int keywords, makes its own tensors on `cuda`, and may return a tensor, from
     which backward is run. `vary` maps each dimension to a range, from which sizes are chosen (`range(1, 4097)`,
     `"1..4096"`), or a list of sizes. `fixed` names dimensions that a model fixes, rather than a call. `target` and

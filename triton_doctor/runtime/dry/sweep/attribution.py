@@ -82,6 +82,7 @@ class Attribution:
 
     def find_points(self) -> list[Point]:
         """Return the points to observe next: those where candidate formulas of a part of the key differ.
+
         Where one formula is left, these are points around its jumps.
         """
         points: dict[Point, None] = {}
@@ -198,6 +199,7 @@ class Attribution:
 
     def _count(self, formula: Formula, condition: Formula | None) -> int | None:
         """Count the values of `formula` over all sizes that satisfy `condition`; None if too many to try.
+
         If the formula also depends on dimensions fixed by a model, returns the maximum over their settings.
         """
         names = formula.dimensions | (frozenset() if condition is None else condition.dimensions)
@@ -222,6 +224,7 @@ def find_moving(
     observations: Mapping[Point, Observation],
 ) -> dict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]]:
     """Return each part of a kernel's key whose values differ between points, with its values by point.
+
     For an integer argument whose class changes, returns the integers themselves if all of them are known.
     """
     values: defaultdict[tuple[KernelName, ProbedPart], dict[Point, list[Value]]] = defaultdict(dict)

@@ -78,6 +78,7 @@ class Dimension:
 
 def read_dimensions(given: Mapping[str, object], fixed: Iterable[str] = ()) -> tuple[Dimension, ...]:
     """Convert the arguments of `sweep` to dimensions: a range, sizes, one size or `--vary` text, by name.
+
     Raises DoctorError for anything else, and for names in `fixed` that are no dimension.
     """
     names = (fixed,) if isinstance(fixed, str) else tuple(fixed)

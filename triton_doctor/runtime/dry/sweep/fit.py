@@ -9,15 +9,17 @@ the roundest are all given, so that a further point can tell them apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from math import gcd
 from typing import TYPE_CHECKING
 
-from triton_doctor.runtime.dry.sweep.polynomials import fit_polynomial
 from triton_doctor.runtime.dry.sweep.size_formulas import Formula, cdiv, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from triton_doctor.runtime.dry.sweep.size_formulas import Value
 
 BLOCKS = (16, 32, 64, 128, 256, 1024)
 # With fewer values a formula with a constant of its own fits by chance.
@@ -26,6 +28,9 @@ CANDIDATES = 16
 MOST_IN_PRODUCT = 4
 # A bound that one point reaches may be no bound.
 FEWEST_AT_BOUND = 2
+# A sum of more terms explains anything.
+MOST_TERMS = 4
+ROWS_TO_SPARE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ def fit_integers(
     points: Sequence[Mapping[str, int]], values: Sequence[int], known: Iterable[Formula] = ()
 ) -> list[Formula]:
     """Return the formulas that give `values` at `points`, cheapest first, at most CANDIDATES.
+
     `known` are formulas of other parameters of the kernel, which may be parts of the result.
     """
     if len(set(values)) < 2:
@@ -269,3 +275,47 @@ def _column(formula: Formula, points: Sequence[Mapping[str, int]]) -> Column | N
         return None
     numbers = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     return Column(formula, numbers) if len(numbers) == len(values) and len(set(numbers)) > 1 else None
+
+
+def fit_polynomial(columns: Sequence[tuple[Formula, Sequence[int]]], target: Sequence[int]) -> Formula | None:
+    """Return the sum of `columns` with integer factors and a constant that equals `target`; None if not unique."""
+    width = len(columns) + 1
+    if len(target) < 2 * width:
+        return None
+    # Some of the rows decide; whoever takes the sum checks it on all.
+    rows = [
+        [Fraction(values[index]) for _, values in columns] + [Fraction(1), Fraction(target[index])]
+        for index in range(0, len(target), max(1, len(target) // (2 * width + ROWS_TO_SPARE)))
+    ]
+    factors = _solve_columns(rows, width)
+    if factors is None or any(factor.denominator != 1 for factor in factors):
+        return None
+    terms: list[Formula | int] = [
+        formula if factor == 1 else Formula("product", (int(factor), *_factors(formula)))
+        for factor, (formula, _) in zip(factors, columns, strict=False)
+        if factor
+    ]
+    terms += [int(factors[-1])] if factors[-1] else []
+    return Formula("sum", tuple(terms)) if 1 < len(terms) <= MOST_TERMS else None
+
+
+def _factors(formula: Formula) -> tuple[Formula | Value, ...]:
+    return formula.operands if formula.operation == "product" else (formula,)
+
+
+def _solve_columns(rows: list[list[Fraction]], width: int) -> list[Fraction] | None:
+    """Solve the overdetermined linear equations `rows`; None without exactly one solution."""
+    for pivot in range(width):
+        found = next((index for index in range(pivot, len(rows)) if rows[index][pivot]), None)
+        if found is None:
+            return None
+        rows[pivot], rows[found] = rows[found], rows[pivot]
+        lead = rows[pivot][pivot]
+        rows[pivot] = [value / lead for value in rows[pivot]]
+        for index, row in enumerate(rows):
+            if index != pivot and row[pivot]:
+                factor = row[pivot]
+                rows[index] = [value - factor * other for value, other in zip(row, rows[pivot], strict=True)]
+    if any(row[-1] for row in rows[width:]):
+        return None
+    return [rows[index][-1] for index in range(width)]

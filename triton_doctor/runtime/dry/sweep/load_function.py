@@ -20,6 +20,7 @@ WRITTEN = "write package.module:function, or path/to/file.py:function"
 
 def load_function(text: str) -> Callable[..., object]:
     """Import the function named by `text`; the working directory is searched first, as by `python -m`.
+
     Raises DoctorError if it does not exist or importing it fails.
     """
     place, _, name = text.rpartition(":")

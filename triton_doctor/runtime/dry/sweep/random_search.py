@@ -29,6 +29,7 @@ def find_unpredicted(
     tries: int,
 ) -> tuple[dict[Point, Observation], Point | None]:
     """Observe about `tries` random points and return them with the smallest unpredicted point, or None.
+
     Points that raise are ignored. The same points are tried at each run.
     """
     from hypothesis import HealthCheck, Phase, find, settings

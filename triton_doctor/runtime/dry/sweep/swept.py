@@ -91,6 +91,7 @@ class Sweep:
 
     def assert_bounded(self, kernel: str, at_most: int) -> None:
         """Raise AssertionError if a kernel that matches the glob may need more variants per model than allowed.
+
         If a part has a formula, all its values over the swept sizes count. Also fails if no kernel matches or
         the function raised at a point.
         """

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triton_doctor.phrases import plural
 from triton_doctor.runtime.dry.sweep.size_formulas import Growth
 from triton_doctor.runtime.sweep_event import INTEGER, TYPE
 
@@ -45,7 +46,7 @@ def format_point(sweep: Sweep, point: Point) -> str:
 
 def explain_bound(kernel: SweptKernel, at_most: int) -> str:
     """Explain why `kernel` exceeds the limit: its variants, and values and formulas of the parts that moved."""
-    seen = _count(kernel.per_model, "variant")
+    seen = plural(kernel.per_model, "variant")
     least = f", and at least {kernel.needs:,} over all sizes" if kernel.needs > kernel.per_model else ""
     lines = [f"`{kernel.name.name}` had {seen} at the points called{least}; at most {at_most} allowed"]
     lines += [f"  {' '.join(cells)}" for cells in _rows([moved for moved in kernel.moved if not moved.is_fixed])]
@@ -66,8 +67,8 @@ def _lines(sweep: Sweep) -> Iterator[str]:
     variants = sum(kernel.variants for kernel in sweep.kernels)
     yield f"swept {swept}"
     yield (
-        f"{_count(len(sweep.points), 'point')}, {_count(sweep.launches, 'launch')}: {_count(variants, 'variant')} of "
-        f"{_count(len(sweep.kernels), 'kernel')}; {sweep.took_s:.1f} s, no GPU"
+        f"{plural(len(sweep.points), 'point')}, {plural(sweep.launches, 'launch')}: {plural(variants, 'variant')} of "
+        f"{plural(len(sweep.kernels), 'kernel')}; {sweep.took_s:.1f} s, no GPU"
     )
     if sweep.stopped:
         yield describe_stopped(sweep)
@@ -84,11 +85,11 @@ def _lines(sweep: Sweep) -> Iterator[str]:
 def _kernel_lines(kernel: SweptKernel, points: int) -> Iterator[str]:
     where = "" if kernel.points == points else f" at {kernel.points} of {points} points"
     where += f", where {kernel.condition}" if kernel.condition is not None else ""
-    yield f"{kernel.name.name}  {_count(kernel.variants, 'variant')} seen{where}{_format_need(kernel)}"
+    yield f"{kernel.name.name}  {plural(kernel.variants, 'variant')} seen{where}{_format_need(kernel)}"
     if kernel.sites:
         yield f"  launched at {_sites(kernel.sites)}"
     if kernel.rounds:
-        tried = f"{_count(kernel.rounds, 'round')} of tuning, {_count(kernel.tried, 'trial')}"
+        tried = f"{plural(kernel.rounds, 'round')} of tuning, {plural(kernel.tried, 'trial')}"
         yield f"  {tried}; which config wins is not known without a GPU"
     rows = list(_rows(kernel.moved))
     widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
@@ -110,7 +111,7 @@ def _rows(moved: Sequence[Moved]) -> Iterator[tuple[str, str, str, str, str]]:
         growth = "per model" if change.is_fixed else GROWTHS[change.explanation.growth]
         formula = format_dependency(change)
         noun = "class" if change.part.kind == INTEGER else "type" if change.part.kind == TYPE else "value"
-        seen = _count(len(change.values), noun)
+        seen = plural(len(change.values), noun)
         more = f" of {change.count:,}" if change.count > len(change.values) else ""
         values = [_class(value) if change.part.kind == INTEGER else str(value) for value in change.values]
         shown = ", ".join(values[:SHOWN]) + (", ..." if len(values) > SHOWN else "")
@@ -133,7 +134,7 @@ def _class(value: object) -> str:
 
 def _guess_lines(sweep: Sweep) -> Iterator[str]:
     guesses = sweep.guesses
-    yield f"guessed {_count(len(guesses), 'value')}; what follows a guess may differ on a GPU"
+    yield f"guessed {plural(len(guesses), 'value')}; what follows a guess may differ on a GPU"
     for guess in guesses[:GUESSES_SHOWN]:
         yield f"  {guess.question}{f' at {_site(guess.site)}' if guess.site else ''}"
     if len(guesses) > GUESSES_SHOWN:
@@ -149,8 +150,3 @@ def _sites(sites: Sequence[LaunchSite]) -> str:
 def _site(site: LaunchSite) -> str:
     inside = site.path.removeprefix(f"{Path.cwd()}{os.sep}")
     return f"{inside}:{site.line}"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = noun if number == 1 else f"{noun}es" if noun.endswith(("ch", "ss")) else f"{noun}s"
-    return f"{number:,} {plural}"

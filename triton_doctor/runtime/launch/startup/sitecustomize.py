@@ -202,6 +202,7 @@ def borrow_package() -> None:
 
 def follow_children() -> None:
     """Patch subprocess.Popen so that child processes are recorded even if `env` replaces PYTHONPATH.
+
     Inductor starts its compile workers with the sys.path of their parent (torch 2.13 _inductor/utils.py:4644).
     """
     popen: Any = sys.modules["subprocess"].Popen

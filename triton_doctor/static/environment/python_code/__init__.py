@@ -14,6 +14,6 @@ Files, in reading order:
 
 - `program`: the walk over the statements, with the conditions, loops and calls around a setting, and the order.
 - `setters`: expressions and assignments to settings.
-- `values`: the texts that an expression may have, and the entries of a dictionary.
+- `possible_texts`: the texts that an expression may have, and the entries of a dictionary.
 - `names`: what a name stands for, and whether a condition holds in an ordinary run.
 """

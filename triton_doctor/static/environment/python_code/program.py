@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.environment.python_code.names import Condition, Names, Scope, is_switch
+from triton_doctor.static.environment.python_code.possible_texts import entries
 from triton_doctor.static.environment.python_code.setters import Setters
-from triton_doctor.static.environment.python_code.values import entries
 from triton_doctor.static.environment.setting import RunOrder
 from triton_doctor.static.python.imports import Imports, import_statements
 

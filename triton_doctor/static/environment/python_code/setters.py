@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from triton_doctor.static.environment.python_code.names import Condition, holds, pairs_of
-from triton_doctor.static.environment.python_code.values import (
+from triton_doctor.static.environment.python_code.possible_texts import (
     PossibleText,
     copies_environment,
     entries,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.finding import Span
     from triton_doctor.static.environment.python_code.names import Names
-    from triton_doctor.static.environment.python_code.values import DictEntry
+    from triton_doctor.static.environment.python_code.possible_texts import DictEntry
     from triton_doctor.static.sources.source_text import SourceText
 
     ReadShell = Callable[[str], Iterable[EnvSetting]]

@@ -30,7 +30,7 @@ from triton_doctor.static.project.cache.scan_cache import (
 )
 from triton_doctor.static.project.database.dependencies import Dependencies
 from triton_doctor.static.project.database.roles import FileFacts, Role
-from triton_doctor.static.project.names.kernel_names import KernelNames
+from triton_doctor.static.project.names.name_occurrences import KernelNames
 from triton_doctor.static.sources.contents import FileStamps, Status
 from triton_doctor.static.sources.directives import Directive
 

@@ -15,7 +15,7 @@ from triton_doctor.static.project.database.roles import (
     taken_names,
     takes_all,
 )
-from triton_doctor.static.project.names.kernel_names import key_of
+from triton_doctor.static.project.names.name_occurrences import key_of
 from triton_doctor.static.sources.contents import NO_STAMPS, FileStamps
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from triton_doctor.finding import Finding, Undecided
     from triton_doctor.static.project.database.database import Database, KeptModules
     from triton_doctor.static.project.database.dependencies import Dependencies
-    from triton_doctor.static.project.names.kernel_names import KernelNames
+    from triton_doctor.static.project.names.name_occurrences import KernelNames
     from triton_doctor.static.sources.directives import Directive
 
 

@@ -8,5 +8,5 @@ Example: in a file with `from ops import copy`, where `ops/__init__.py` imports 
 Files, in reading order:
 
 - `resolver`: names to definitions. Names bound to `apply` of an autograd function.
-- `kernel_names`, `unscanned`: whether a fix accounts for each occurrence of a kernel's name, in the scan and elsewhere.
+- `name_occurrences`, `unscanned`: whether a fix accounts for each occurrence of a kernel's name, also outside the scan.
 """

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.errors import DoctorError
 from triton_doctor.plan import Safety
 from triton_doctor.regular_files import NotRegularError, TooLargeError, read_head, read_regular_file
-from triton_doctor.static.project.names.kernel_names import MOST_BYTES, UNPARSABLE, key_of, may_look_up
+from triton_doctor.static.project.names.name_occurrences import MOST_BYTES, UNPARSABLE, key_of, may_look_up
 from triton_doctor.static.python.occurrences import OccurrenceKind, find_occurrences
 from triton_doctor.static.sources.files import EXCLUDED
 from triton_doctor.static.sources.git_changes import Repository, listed_files
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from triton_doctor.finding import Finding
-from triton_doctor.static.project.names.kernel_names import KernelNames
+from triton_doctor.static.project.names.name_occurrences import KernelNames
 
 # With more other files, or more text in them, no fix that changes a kernel is safe.
 MOST_FILES = 10_000

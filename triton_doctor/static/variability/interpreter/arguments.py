@@ -1,4 +1,5 @@
 """Parameters of host functions without a known call, and what autograd passes: `ctx` and gradients.
+
 notes suggest.
 """
 

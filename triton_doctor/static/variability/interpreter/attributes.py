@@ -178,6 +178,7 @@ def registered(interpreter: Interpreter, base: Expr, name: str, point: ProgramPo
 
 def _is_result(base: Expr, point: ProgramPoint) -> bool:
     """Return whether `base` is the result of a call, which may have attributes of its own:
+
     `torch.topk(x, k).indices`.
     """
     while isinstance(base, Attr | Unpacked):

@@ -9,6 +9,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from triton_doctor.phrases import join_words
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.project.calls.parameter_lookups import (
     find_pruner,
@@ -18,7 +19,7 @@ from triton_doctor.static.project.calls.parameter_lookups import (
 from triton_doctor.static.project.launches.argument_positions import bind
 from triton_doctor.static.python.ir import Name
 from triton_doctor.static.python.unrolled_loops import find_range_obstacles
-from triton_doctor.static.variability.queries.configs import join_words, varying_keys
+from triton_doctor.static.variability.queries.configs import varying_keys
 from triton_doctor.static.variability.queries.derived_parameters import axes_of, followed_names
 from triton_doctor.static.variability.queries.kernel_hints import interpreter_of
 from triton_doctor.static.variability.queries.parameters import parameters

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from triton_doctor.nesting import with_own_stack
+from triton_doctor.phrases import join_words
 from triton_doctor.scan_caches import cached_in_scan
 from triton_doctor.static.python.ir import Const, DictExpr, final_name
 from triton_doctor.static.variability.models.python import CONFIG_PARAMETERS
@@ -171,11 +172,6 @@ def describe_tuning(project: Project, parameter: Parameter, names: tuple[str, ..
     others = [f"`{name}`" for name in names if name != parameter.param.name]
     also = f"; {join_words(others)} in the key {'change' if len(others) > 1 else 'changes'} too" if others else ""
     return f", and autotunes {configs} again: `{parameter.param.name}` is in the autotune key{also}"
-
-
-def join_words(words: list[str]) -> str:
-    """Return `a`, `a and b`, or `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def fold_tuning(findings: Iterable[Finding]) -> list[Finding]:

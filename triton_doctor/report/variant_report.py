@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from triton_doctor.report.concise import plural
-from triton_doctor.report.frame import crop
-from triton_doctor.report.full import NARROWEST, STYLES, hang
-from triton_doctor.report.hints import WAYS_TO_DECIDE, describe_hints, describe_question, summarize_hints
+from triton_doctor.phrases import plural
+from triton_doctor.report.frame import NARROWEST, crop, hang
+from triton_doctor.report.full import STYLES
+from triton_doctor.report.hint_wording import WAYS_TO_DECIDE, describe_hints, describe_question, summarize_hints
 from triton_doctor.report.json import hint_object
 from triton_doctor.static.variability.values.lattice import Variability
 from triton_doctor.terminal import escape_line, print_lines
