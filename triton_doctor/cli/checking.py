@@ -138,7 +138,7 @@ class Check:
         if request.dry:
             from triton_doctor.cli.dry import record_dry
 
-            dried = record_dry(request.dry_command)
+            dried = record_dry(request.dry_command, request.paths)
         self._changed: frozenset[str] | None = None
         if self._adoption.changed is not None:
             self._changed = changed_files(map(Path, request.paths), self._adoption.changed, cwd=cwd)
