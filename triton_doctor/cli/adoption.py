@@ -77,7 +77,6 @@ DryOption = Annotated[
         rich_help_panel=EVIDENCE,
     ),
 ]
-DryCommandOption = Annotated[list[str] | None, typer.Option("--dry-command", hidden=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

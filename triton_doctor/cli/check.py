@@ -10,11 +10,11 @@ from triton_doctor.cli.adoption import (
     AddIgnoreOption,
     BaselineOption,
     ChangedOption,
-    DryCommandOption,
     DryOption,
     RecordingOption,
     WriteBaselineOption,
 )
+from triton_doctor.cli.bare_options import DRY_COMMAND
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, UnsafeFixes, Verify
 from triton_doctor.report import Form, Show
 
@@ -120,6 +120,7 @@ Watch = Annotated[
 
 
 def check(
+    context: typer.Context,
     paths: Paths = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
@@ -141,7 +142,6 @@ def check(
     changed: ChangedOption = None,
     recording: RecordingOption = None,
     dry: DryOption = False,
-    dry_command: DryCommandOption = None,
     stdin_filename: StdinFilename = None,
     no_cache: NoCache = False,
     clean: Clean = False,
@@ -177,7 +177,7 @@ def check(
             changed=changed,
             recording=tuple(recording or ()),
             dry=dry,
-            dry_command=tuple(dry_command or ()),
+            dry_command=context.meta.get(DRY_COMMAND, ()),
             fixes=FixChoice(fix=fix, unsafe=unsafe_fixes, diff=diff, verify=verify),
             watch=watch,
         )

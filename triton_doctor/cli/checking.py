@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from triton_doctor.cli.adoption import adoption, describe_weighing, only_changed, weighing
-from triton_doctor.cli.asides import print_message
+from triton_doctor.cli.asides import print_hint, print_message
 from triton_doctor.cli.fixing import FixChoice, fix_files
 from triton_doctor.cli.known_findings import KnownFindings
 from triton_doctor.cli.progress import show_progress
@@ -165,6 +165,10 @@ class Check:
             self._known = KnownFindings(self._adoption, self._workspace.reported, self._workspace.base)
         if self._adoption.writes:
             self._known.write(result, self._is_on)
+            if self._workspace.settings.baseline is None:
+                print_hint(
+                    f'`baseline = "{self._adoption.baseline}"` in [tool.triton-doctor] makes `check` leave them out'
+                )
             return self._status(failed=False)
         result = self._known.leave_out(result, self._is_on)
         if self._changed is not None:

@@ -31,10 +31,6 @@ def run(
     max_compiles: Annotated[
         str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
     ] = None,
-    tier: Annotated[
-        str | None,
-        typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
-    ] = None,
     warmup_seconds: Annotated[
         str | None, typer.Option(metavar="S", help="How long compiles are expected, from the first launch.")
     ] = None,
@@ -79,7 +75,6 @@ def run(
         ("--output", output),
         ("--target", target),
         ("--max-compiles", max_compiles),
-        ("--tier", tier),
         ("--warmup-seconds", warmup_seconds),
         ("--warm-when", warm_when),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),
