@@ -163,11 +163,12 @@ class Evidence:
 
     @property
     def label(self) -> str:
-        """Return the verdict and its kind: `confirmed`, `confirmed dry`, `confirmed by sweep`."""
-        return f"{self.verdict.label}{' by sweep' if self.explored else ' dry' if self.dry else ''}"
+        """Return the verdict and its kind: `confirmed`, `not exercised enough by a dry run`, `confirmed by sweep`."""
+        enough = " enough" if self.verdict is Verdict.NOT_EXERCISED and self.launches else ""
+        return f"{self.verdict.label}{enough}{' by sweep' if self.explored else ' by a dry run' if self.dry else ''}"
 
     def __str__(self) -> str:
-        """Return verdict and reason: `confirmed dry: 37 values seen`, `confirmed by sweep (follows axis 1 of `q`)`."""
+        """Return verdict and reason: `confirmed: 37 values seen`, `confirmed by sweep (follows axis 1 of `q`)`."""
         return f"{self.label} ({self.text})" if self.explored else f"{self.label}: {self.text}"
 
 

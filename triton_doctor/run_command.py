@@ -351,7 +351,6 @@ class Watch:
             processes,
             budgets=self._budgets,
             at_most=options.max_compiles,
-            tier=options.tier,
             warm_at_ns=self._warm_at_ns,
             at_most_warm=options.max_compiles_after_warmup,
         )

@@ -66,14 +66,14 @@ def test_explain_why_lists_the_hints_on_each_parameter_and_what_is_missing(
 
     assert lines == snapshot("""\
 what suggests how often a value changes
-  rows: data 3 of 2 (per call)
+  rows: 3 for the data, 2 needed (per call)
     data 1, axis named for a length: its name spells out a batch, a length or rows (why.py:6, why.py:11)
     data 1, first axis: the first axis of a tensor is often the batch (why.py:10)
     data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)
-  width: data 0 of 6, model 2 (per model)
+  width: 0 for the data, 6 needed; 2 for the model (per model)
     model 1, last axis: the last axis of a tensor is often the features (why.py:10)
     model 1, name: its name speaks of heads, channels, hidden sizes or settings (why.py:6, why.py:11)
-  m: data 1 of 2 (unknown)
+  m: 1 for the data, 2 needed (unknown)
     data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:10)\
 """)
 
@@ -154,7 +154,7 @@ def test_check_why_lists_the_hints_that_decided_below_the_finding(
 
     assert [line.partition("why: ")[2] for line in out.splitlines() if " why: " in line] == snapshot(
         [
-            "data 3 of 2",
+            "3 for the data, 2 needed",
             "data 1, axis named for a length: its name spells out a batch, a length or rows (why.py:6, why.py:11)",
             "data 1, first axis: the first axis of a tensor is often the batch (why.py:10)",
             "data 1, name: its name speaks of batch, sequence, tokens or rows (why.py:6, why.py:11)",

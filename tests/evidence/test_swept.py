@@ -47,14 +47,14 @@ def sweep_and_check(doctor, write):
 def test_unbounded_formula_confirms_and_is_given(sweep_and_check):
     out = sweep_and_check("--vary", "batch=1,2,4", "--vary", "length=1..64")
 
-    assert "confirmed dry: " in out
+    assert "confirmed by a dry run: " in out
     assert "shapes, follows batch*length" in out
 
 
 def test_unbounded_formula_confirms_with_few_values(sweep_and_check):
     out = sweep_and_check("--vary", "batch=1,3,4", "--vary", "length=1")
 
-    assert "confirmed dry: 3 values over 3 shapes, follows batch" in out
+    assert "confirmed by a dry run: 3 values over 3 shapes, follows batch" in out
 
 
 def test_verify_tries_the_arguments_of_a_dry_recording(sweep_and_check, doctor, folder):

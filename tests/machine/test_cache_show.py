@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,19 +39,16 @@ def test_parameters_of_a_recompile_storm_are_named_with_their_values(
 ) -> None:
     folder = fill("ragged_mask_left.py", version, tmp_path)
 
-    document = json.loads(
-        doctor("cache", "show", "ragged_mask_kernel", "--cache-dir", str(folder), "--output-format", "json").out
-    )
-
-    (kernel,) = document["kernels"]
-    lengths = [str(900 + 7 * step) for step in range(40)]
-    differences = {found["name"]: found for found in kernel["differences"]}
-    assert (kernel["variants"], kernel["target"], kernel["line"]) == (40, "cuda:90", 18)
+    kernel = story_of("ragged_mask_kernel", folder)
+    lengths = tuple(str(900 + 7 * step) for step in range(40))
+    differences = {found.name: found for found in kernel.differences}
+    assert kernel.place
+    assert (len(kernel.variants), kernel.target, kernel.place.line) == (40, "cuda:90", 18)
     assert list(differences) == ["max_kv_len_per_req", "stride_mask_qo", "bs", "stride_mask_bs"]
-    assert differences["max_kv_len_per_req"]["values"] == lengths
-    assert differences["stride_mask_qo"]["values"] == lengths
-    assert differences["bs"]["values"] == [str(bs) for bs in range(2, 10)]
-    assert differences["stride_mask_bs"]["part"] == "argument"
+    assert differences["max_kv_len_per_req"].values == lengths
+    assert differences["stride_mask_qo"].values == lengths
+    assert differences["bs"].values == tuple(str(bs) for bs in range(2, 10))
+    assert differences["stride_mask_bs"].part == "argument"
 
     flood = ask_env(machine | {"TRITON_CACHE_DIR": str(folder)}).finding("TRD615")
     assert "`ragged_mask_kernel` has 40 variants" in flood["message"]

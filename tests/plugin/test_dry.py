@@ -76,7 +76,7 @@ def test_a_suite_runs_dry_and_only_what_is_wrong_fails_and_a_baseline_holds(dry_
     }
     assert "`scale` compiled 2 times in this test, at most 1 allowed" in done.stdout
     assert "1x ran longer than 1 s" in done.stdout
-    assert "dry: 5 launches, 5 variants of 1 kernels" in done.stdout
+    assert "dry: 5 launches, 5 variants of 1 kernel" in done.stdout
     recording = Recording.read(dry_project.folder / "dry.jsonl")
     assert recording.headers[0].dry
     assert len(recording.compiled) == 5

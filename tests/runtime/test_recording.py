@@ -312,14 +312,16 @@ def test_of_a_glob_is_what_concerns_those_kernels():
     assert len(rope.warnings) == 2
 
 
-def test_header_masks_secrets_among_the_variables(monkeypatch):
-    monkeypatch.setenv("TORCHINDUCTOR_REMOTE_TOKEN", "hunter2")
+def test_header_has_values_of_what_triton_reads_alone_without_their_secrets(monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/home/me/inductor")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setenv("TRITON_CACHE_REDIS", "redis://me:hunter2@host")
     monkeypatch.setenv("TRITON_CACHE_DIR", "/kernels")
     monkeypatch.setenv("MY_TOKEN", "hunter2")
 
     kept = dict(make_header().variables)
-    assert (kept["TORCHINDUCTOR_REMOTE_TOKEN"], kept["TRITON_CACHE_REDIS"]) == ("***", "redis://***@host")
+    assert (kept["TORCHINDUCTOR_CACHE_DIR"], kept["CUDA_VISIBLE_DEVICES"]) == ("***", "***")
+    assert kept["TRITON_CACHE_REDIS"] == "redis://***@host"
     assert (kept["TRITON_CACHE_DIR"], "MY_TOKEN" in kept) == ("/kernels", False)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-RECORDING_SUFFIX = ".jsonl"
+RECORDING_SUFFIX, DRY_COMMAND = ".jsonl", "triton_doctor.dry_command"
 
 
 class PlainCommand(CommandHelp):
@@ -43,7 +43,11 @@ class CheckCommand(PlainCommand):
     """`check`, with such options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Spell them all with their value."""
+        """Spell them all with their value, and keep the command that `--dry` runs in `ctx.meta`."""
+        end = args.index("--") if "--" in args else len(args)
+        if "--dry" in args[:end]:
+            ctx.meta[DRY_COMMAND] = tuple(args[end + 1 :])
+            args = args[:end]
         return super().parse_args(ctx, spell_out(args))
 
 
@@ -69,8 +73,6 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
         else:
             spelled.append(word)
         of_recording = word.startswith("--recording")
-    if "--dry" in spelled:
-        return [*spelled, *(f"--dry-command={word}" for word in arguments[end + 1 :])]
     return [*spelled, *arguments[end:]]
 
 

@@ -61,19 +61,16 @@ def list_kernels(
 def show_kernel(
     kernel: Annotated[str, typer.Argument(metavar="KERNEL", help="The kernel's name.")],
     cache_dir: Folder = None,
-    output_format: PageFormOption = PageForm.TEXT,
 ) -> None:
     """Show what differs between the variants of a kernel."""
     from triton_doctor.machine.cache_variants import VARIANTS_READ, describe_variants
-    from triton_doctor.report.cache import render_stories, render_stories_json
+    from triton_doctor.report.cache import render_stories
 
     folder = find_folder(cache_dir)
     entries = entries_of(folder, kernel)
-    if len(entries) > VARIANTS_READ and output_format is PageForm.TEXT:
+    if len(entries) > VARIANTS_READ:
         print_message(f"reading the newest {VARIANTS_READ} of {len(entries):,} variants")
-    stories = describe_variants(folder, entries)
-    form = render_stories_json if output_format is PageForm.JSON else render_stories
-    typer.echo(form(stories), nl=False)
+    typer.echo(render_stories(describe_variants(folder, entries)), nl=False)
 
 
 @cache.command("prune")

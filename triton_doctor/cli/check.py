@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from triton_doctor.cli.bare_options import DRY_COMMAND
 from triton_doctor.cli.fixing import Diff, Fix, FixChoice, UnsafeFixes, Verify
 from triton_doctor.report import Form, Show
 
@@ -145,7 +146,6 @@ Dry = Annotated[
         rich_help_panel=EVIDENCE,
     ),
 ]
-DryCommand = Annotated[list[str] | None, typer.Option("--dry-command", hidden=True)]
 StdinFilename = Annotated[
     Path | None,
     typer.Option(help="The path that the file from stdin stands for.", show_default="stdin.py", rich_help_panel=INPUT),
@@ -167,6 +167,7 @@ Watch = Annotated[
 
 
 def check(
+    context: typer.Context,
     paths: Paths = None,
     output_format: OutputFormat = None,
     output: OutputFile = None,
@@ -188,7 +189,6 @@ def check(
     changed: Changed = None,
     recording: Recording = None,
     dry: Dry = False,
-    dry_command: DryCommand = None,
     stdin_filename: StdinFilename = None,
     no_cache: NoCache = False,
     clean: Clean = False,
@@ -224,7 +224,7 @@ def check(
             changed=changed,
             recording=tuple(recording or ()),
             dry=dry,
-            dry_command=tuple(dry_command or ()),
+            dry_command=context.meta.get(DRY_COMMAND, ()),
             fixes=FixChoice(fix=fix, unsafe=unsafe_fixes, diff=diff, verify=verify),
             watch=watch,
         )

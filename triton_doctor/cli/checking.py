@@ -11,7 +11,7 @@ import typer
 
 from triton_doctor.cli.fixing import FixChoice, fix_files
 from triton_doctor.cli.known_findings import KnownFindings, KnownOptions, only_changed, read_known_options, silence
-from triton_doctor.cli.messages import print_message
+from triton_doctor.cli.messages import print_hint, print_message
 from triton_doctor.cli.progress import show_progress
 from triton_doctor.cli.recorded import describe_weighing, read_named, weighing
 from triton_doctor.cli.streams import (
@@ -137,7 +137,7 @@ class Check:
         if request.dry:
             from triton_doctor.cli.dry import record_dry
 
-            dried = record_dry(request.dry_command)
+            dried = record_dry(request.dry_command, request.paths)
         self._changed: frozenset[str] | None = None
         if self._options.changed is not None:
             self._changed = changed_files(map(Path, request.paths), self._options.changed, cwd=cwd)
@@ -164,6 +164,10 @@ class Check:
             self._known = KnownFindings(self._options, self._workspace.reported, self._workspace.base)
         if self._options.writes:
             self._known.write(result, self._is_on)
+            if self._workspace.settings.baseline is None:
+                print_hint(
+                    f'`baseline = "{self._options.baseline}"` in [tool.triton-doctor] makes `check` leave them out'
+                )
             return self._status(failed=False)
         result = self._known.leave_out(result, self._is_on)
         if self._changed is not None:

@@ -21,7 +21,6 @@ def compare(
     fail_on_new: Annotated[
         bool, typer.Option("--fail-on-new", help="Exit with 1 if AFTER has a variant that BEFORE does not have.")
     ] = False,
-    kernel: Annotated[str, typer.Option(metavar="GLOB", help="Only kernels whose name matches.")] = "*",
 ) -> None:
     """Compare two runs: variants that are new, gone or changed, and the time that moved, by kernel and by cause."""
     from triton_doctor.cli.messages import print_message
@@ -29,14 +28,12 @@ def compare(
     from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.report.comparison import render_comparison
     from triton_doctor.report.comparison.compare import compare_runs
-    from triton_doctor.report.recording.choice import choose
     from triton_doctor.report.suffix import choose_form
 
     require_output(output, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
     form = choose_form(CompareForm, output_format, output)
     runs = [read_named([path]) for path in (before, after)]
-    was, now = (choose(run.processes, kernel=kernel, since=None) for run in runs)
-    comparison = compare_runs(was, now)
+    comparison = compare_runs(*(run.processes for run in runs))
     write_report(render_comparison(comparison, form), output)
     if fail_on_new and comparison.new_variants:
         raise typer.Exit(FOUND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.cli.messages import print_message
+from triton_doctor.errors import DoctorError
+from triton_doctor.runtime.kept_runs import PROJECT_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,14 +24,16 @@ TESTS = ("-m", "pytest")
 PYTEST_OPTIONS, DRY_PYTEST = "PYTEST_ADDOPTS", "--triton-doctor-dry"
 
 
-def record_dry(command: Sequence[str]) -> tuple[Path, ...]:
-    """Run `command` dry, the project's tests where it is empty, and return what it recorded.
+def record_dry(command: Sequence[str], paths: Sequence[str]) -> tuple[Path, ...]:
+    """Run `command` dry, the tests of the working directory where it is empty, and return what it recorded.
 
     What it prints goes to stderr. That it fails is said: what it did not reach is not judged. Raises DoctorError where
-    it cannot be started.
+    it cannot be started, or is empty and one of `paths` is in another project.
     """
     from triton_doctor.run_command import run_command
 
+    if not command:
+        _require_one_project(paths)
     folder = tempfile.mkdtemp(prefix="triton-doctor-dry-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     output = Path(folder, "dry.jsonl")
@@ -40,6 +45,18 @@ def record_dry(command: Sequence[str]) -> tuple[Path, ...]:
             f"{' '.join(words)[:80]} ended with status {status}: findings that it did not reach are not judged"
         )
     return (output,) if output.exists() else ()
+
+
+def _require_one_project(paths: Sequence[str]) -> None:
+    cwd = Path.cwd()
+    for path in paths:
+        near = (cwd / path).resolve()
+        root = next((up for up in (near, *near.parents) if any((up / mark).exists() for mark in PROJECT_MARKS)), cwd)
+        if not cwd.is_relative_to(root):
+            raise DoctorError(
+                f"{path} is in the project {root}, and --dry runs the tests of the working directory",
+                hint=f"cd {shlex.quote(str(root))}, or give the command after --, such as `-- -m pytest tests/`",
+            )
 
 
 @contextmanager

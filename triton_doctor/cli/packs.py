@@ -22,10 +22,6 @@ LARGEST_BYTES = 64 << 30
 def pack(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The pack: *.tar.zst, *.tar, or *.sqlite.")],
     cache_dir: Folder = None,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KERNEL", help="Only kernels of this name; globs work.", show_default="all"),
-    ] = None,
     recording: Annotated[
         list[Path] | None, typer.Option(metavar="REC", help="Only what this recorded run used.", show_default="all")
     ] = None,
@@ -35,7 +31,7 @@ def pack(
 ) -> None:
     """Pack compiled kernels for machines with the same Triton."""
     from triton_doctor.errors import DoctorError
-    from triton_doctor.machine.packs.gather import gather, match_kernel
+    from triton_doctor.machine.packs.gather import gather
     from triton_doctor.machine.packs.key_parts import require_key_parts
     from triton_doctor.machine.packs.pack import require_form, write_pack
     from triton_doctor.report.cache import render_packed
@@ -43,11 +39,10 @@ def pack(
     require_form(out)
     folder = find_folder(cache_dir)
     used = find_used(recording or [])
-    patterns = tuple(select or ("*",))
     gathered = gather(
         folder,
         require_key_parts(os.environ),
-        wanted=lambda entry: match_kernel(entry, patterns) and used(entry),
+        wanted=used,
         with_code=with_code,
     )
     if not gathered.manifest.entries:

@@ -28,10 +28,6 @@ Target = Annotated[
 MaxCompiles = Annotated[
     str | None, typer.Option(metavar="N", help="Exit with 1 if a kernel compiles more often in a process.")
 ]
-Tier = Annotated[
-    str | None,
-    typer.Option(metavar="compiled|loaded", help="Hold only compiles, or only loads from disk, to that."),
-]
 WarmupSeconds = Annotated[
     str | None, typer.Option(metavar="S", help="How long compiles are expected, from the first launch.")
 ]
@@ -67,7 +63,6 @@ def run(
     output: Output = None,
     target: Target = None,
     max_compiles: MaxCompiles = None,
-    tier: Tier = None,
     warmup_seconds: WarmupSeconds = None,
     warm_when: WarmWhen = None,
     max_compiles_after_warmup: MaxCompilesAfterWarmup = None,
@@ -94,7 +89,6 @@ def run(
         ("--output", output),
         ("--target", target),
         ("--max-compiles", max_compiles),
-        ("--tier", tier),
         ("--warmup-seconds", warmup_seconds),
         ("--warm-when", warm_when),
         ("--max-compiles-after-warmup", max_compiles_after_warmup),

@@ -17,9 +17,6 @@ FOUND = 1
 def why(
     what: Annotated[str, typer.Argument(metavar="KERNEL|PACK|DIR", help="A kernel's name, a pack, or a cache folder.")],
     cache_dir: Folder = None,
-    kernel: Annotated[
-        str, typer.Option(metavar="GLOB", help="Only kernels of PACK or DIR whose name matches.", show_default="all")
-    ] = "*",
     target: Annotated[
         str | None, typer.Option(help="Compare with this architecture.", show_default="that of the GPUs here")
     ] = None,
@@ -40,9 +37,9 @@ def why(
         here = msgspec.structs.replace(here, targets=(f"{backend}:{arch}",))
     path = Path(what)
     if path.is_file() or what.endswith((".tar", ".tar.zst", ".sqlite")):
-        judgement = judge_pack(path, kernel, here, os.environ)
+        judgement = judge_pack(path, here, os.environ)
     elif path.is_dir():
-        judgement = judge_folder(path, kernel, here, os.environ)
+        judgement = judge_folder(path, "*", here, os.environ)
     else:
         judgement = judge_folder(find_folder(cache_dir), what, here, os.environ)
     if not judgement.kernels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triton_doctor.machine.cache_lookups import LOCAL, MISSED, PACKED
 from triton_doctor.machine.packs.manifest import KERNEL, LAUNCHER, TUNING
@@ -118,24 +118,6 @@ def difference_line(difference: Difference) -> str:
             shown = (*shown[: VALUES_SHOWN - 1], "...", shown[-1])
         values = f" ({'; '.join(shown)})" if any(", " in value for value in shown) else f" ({', '.join(shown)})"
     return f"{difference.name}: {plural(difference.count, 'value')}{values}"
-
-
-def render_stories_json(stories: Sequence[KernelStory]) -> str:
-    """Render the variants of kernels as a JSON object."""
-    return json.dumps({"schema": SCHEMA, "kernels": [story_object(story) for story in stories]}, indent=2) + "\n"
-
-
-def story_object(story: KernelStory) -> dict[str, Any]:
-    """Convert `story` to values for JSON."""
-    return {
-        "kernel": story.kernel,
-        "path": story.place.path if story.place else None,
-        "line": story.place.line if story.place else None,
-        "target": story.target,
-        "variants": len(story.variants),
-        "keys": [variant.entry.key for variant in story.variants],
-        "differences": [asdict(difference) for difference in story.differences],
-    }
 
 
 def spell_bytes(count: int) -> str:

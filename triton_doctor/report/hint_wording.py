@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
     """Yield a line with the sum of the weights, and one for each hint; `hints` are sorted.
 
-    Without hints, one line reason that the value was followed to its origin.
+    Without hints, one line says that the value was followed to its origin.
     """
     if not hints:
         yield "the value was followed to where it comes from; no hint decided"
@@ -32,11 +32,11 @@ def describe_hints(hints: Sequence[HintNote]) -> Iterator[str]:
 
 
 def summarize_hints(hints: Iterable[HintNote]) -> str:
-    """Format the weights: those toward data, how much is needed, and those toward the model: `data 2 of 4, model 1`."""
+    """Format the sums of weights: `2 for the data, 4 needed; 1 for the model`."""
     weights = {(hint.toward, hint.name): hint.weight for hint in hints}
     data = sum(weight for (toward, _), weight in weights.items() if toward == Toward.DATA.value)
     model = sum(weights.values()) - data
-    return f"data {data} of {weight_needed(model)}" + (f", model {model}" if model else "")
+    return f"{data} for the data, {weight_needed(model)} needed" + (f"; {model} for the model" if model else "")
 
 
 def describe_question(parameter: str, hints: Iterable[HintNote]) -> str:
@@ -46,5 +46,5 @@ def describe_question(parameter: str, hints: Iterable[HintNote]) -> str:
     """
     reasons = dict.fromkeys(hint.reason for hint in hints if hint.toward == Toward.DATA.value)
     if not reasons:
-        return f"nothing in sight reason whether {parameter} changes with the data"
+        return f"nothing in sight shows whether {parameter} changes with the data"
     return f"{parameter} may change with the data: {'; '.join(reasons)}"

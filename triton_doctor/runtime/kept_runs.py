@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import time
+import zlib
 
 from triton_doctor.runtime.launch.process_notes import is_closed, process_of
 
@@ -34,7 +35,6 @@ RANKS = (
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
 JOBS = ("SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT")
-LONGEST_JOB = 80
 
 
 def keeping_folder(cwd: str) -> str:
@@ -74,11 +74,11 @@ def open_run(folder: str, run: str) -> tuple[str, int]:
 
 
 def rank_of(environment: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the job and the rank of this process; None where it is no rank of several."""
+    """Return a checksum of the job, which the environment names, and the rank; None where it is no rank of several."""
     for rank, size in RANKS:
         if environment.get(rank, "").isdecimal() and environment.get(size, "1") != "1":
             job = "-".join(environment[name] for name in JOBS if environment.get(name))
-            return "".join(c if c.isalnum() else "_" for c in job)[:LONGEST_JOB] or "job", environment[rank]
+            return f"{zlib.crc32(job.encode()):08x}", environment[rank]
     return None
 
 

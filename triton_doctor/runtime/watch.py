@@ -32,6 +32,8 @@ _MATTERING = frozenset(
     "DISABLE_PTXAS_OPT ENABLE_LHS_TO_TMEM ENABLE_PINGPONG USE_IR_LOC USE_TTGIR_LOC CUDA_VISIBLE_DEVICES "
     "HIP_VISIBLE_DEVICES".split()
 )
+# Variables that Triton does not read: that they were set is recorded, and no value.
+_WITHOUT_VALUE = ("TORCHINDUCTOR_", "CUDA_VISIBLE_", "HIP_VISIBLE_")
 # Launches cost no line each; so often, when something else is written, the file learns how many there were.
 CHECKPOINT_S = 1.0
 
@@ -285,9 +287,9 @@ def _pretended() -> tuple[tuple[str, str], ...]:
 def _variables() -> Iterator[tuple[str, str]]:
     chosen = sorted(name for name in os.environ if _matters(name))
     if chosen:
-        from triton_doctor.masking import mask_variable
+        from triton_doctor.masking import MASK, mask_variable
     for name in chosen:
-        yield name, mask_variable(name, os.environ[name])
+        yield name, MASK if name.startswith(_WITHOUT_VALUE) else mask_variable(name, os.environ[name])
 
 
 def _versions() -> Iterator[tuple[str, str]]:

@@ -94,9 +94,13 @@ def summarize_reasons(reasons: Iterable[tuple[str, int]]) -> Iterator[str]:
 
 def summarize_run(recording: Any) -> Iterator[str]:
     """Yield a line or two on what a session ran dry, then its warnings."""
+    from triton_doctor.phrases import plural
+
     launches = sum(recording.launches.values())
     variants, kernels = len(recording.compiled), len({event.kernel for event in recording.compiled})
-    head = f"dry: {launches:,} launches, {variants:,} variants of {kernels:,} kernels"
+    head = (
+        f"dry: {plural(launches, 'launch', 'launches')}, {plural(variants, 'variant')} of {plural(kernels, 'kernel')}"
+    )
     yield head + (f", {len(recording.tunings):,} rounds of tuning" if recording.tunings else "")
-    yield "dry: the program was told " + ", ".join(f"{name} {value}" for name, value in recording.pretended.items())
+    yield "dry: the program found " + ", ".join(f"{name} {value}" for name, value in recording.pretended.items())
     yield from (f"dry: {message}" for message in dict.fromkeys(warning.message for warning in recording.warnings))

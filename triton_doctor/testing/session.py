@@ -223,6 +223,7 @@ class PytestSession:
         path = self.options.baseline
         if path is None or not self.options.update_baseline:
             return None
+        from triton_doctor.phrases import plural
         from triton_doctor.testing.variant_baseline import Baseline, write_baseline
         from triton_doctor.testing.variants import variants_of_rows
 
@@ -231,7 +232,8 @@ class PytestSession:
         variants = frozenset(variant for variant, _ in counts)
         again = frozenset(variant for variant, count in counts if count > 1)
         write_baseline(path, Baseline(variants=variants, again=again, made_with=tuple(sorted(self._made_with.items()))))
-        return f"{len(variants)} variants of {len({kernel for kernel, _ in variants})} kernels written to {path}"
+        kernels = len({kernel for kernel, _ in variants})
+        return f"{plural(len(variants), 'variant')} of {plural(kernels, 'kernel')} written to {path}"
 
     def _made_with_here(self) -> dict[str, str]:
         if not self._made_with and self.recording is not None and self.recording.compiles:

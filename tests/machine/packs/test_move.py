@@ -162,17 +162,6 @@ def test_launchers_and_results_of_tuning_move_too(tmp_path: Path) -> None:
     assert gathered.left_out.total() == 1
 
 
-def test_only_selected_kernels_are_packed(doctor: Callable[..., Outcome], tmp_path: Path) -> None:
-    make_kernel(tmp_path / "c", KEYS[0], "add")
-    make_kernel(tmp_path / "c", KEYS[1], "norm_fwd")
-
-    outcome = doctor("cache", "pack", "p.tar", "--cache-dir", "c", "--select", "norm_*")
-
-    assert outcome.status == 0
-    with open_pack(tmp_path / "p.tar") as (manifest, _):
-        assert [entry.kernel for entry in manifest.entries] == ["norm_fwd"]
-
-
 def test_a_pack_that_nothing_here_would_use_is_refused(doctor: Callable[..., Outcome], packed: Path) -> None:
     skip_without("triton")
     refused = doctor("cache", "unpack", str(packed), "--cache-dir", "new")

@@ -106,9 +106,9 @@ def test_a_finding_is_confirmed_dry_and_after_a_guess_nothing_is_cleared(kernels
     plain = doctor("check", "--show", "info", "--recording", "plain.jsonl", "program.py").out
     guessed = doctor("check", "--show", "info", "--recording", "guessed.jsonl", "program.py").out
 
-    assert "confirmed dry: 19 values seen, 19 compiles" in plain
-    assert "cleared dry: 1 value in 19 variants" in plain
-    assert "confirmed dry: 19 values seen, 19 compiles" in guessed
+    assert "confirmed by a dry run: 19 values seen, 19 compiles" in plain
+    assert "cleared by a dry run: 1 value in 19 variants" in plain
+    assert "confirmed by a dry run: 19 values seen, 19 compiles" in guessed
     assert "cleared" not in guessed.replace("nothing is cleared", "")
 
 

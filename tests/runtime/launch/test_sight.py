@@ -214,15 +214,6 @@ def test_folder_takes_several_runs_named_by_host_rank_and_process(run, folder):
     assert Recording.read(folder / "runs").count == 3
 
 
-@pytest.mark.parametrize(("tier", "status"), [("compiled", 0), ("loaded", 1)])
-def test_limit_counts_one_tier(run, tier, status):
-    run(f"{LAUNCH}launch(10, 11)")
-    done = run(f"{LAUNCH}launch(10, 11)", "--max-compiles", "1", "--tier", tier)
-
-    assert done.returncode == status
-    assert ("`scale` was loaded from disk 2 times, 1 allowed" in done.stderr) is bool(status)
-
-
 def test_own_python_without_triton_runs_the_projects(folder, write, tmp_path):
     """As pipx and uv install: our own Python has no triton, the project's Python is on PATH."""
     own = tmp_path / "own"

@@ -254,11 +254,10 @@ class Judgement:
         return len({entry.key for miss in self.misses for entry in miss.entries})
 
 
-def judge_pack(path: Path, pattern: str, here: KeyParts, environment: Mapping[str, str]) -> Judgement:
-    """Judge the kernels of the pack at `path` whose names match `pattern`. Raises DoctorError if it is not a pack."""
+def judge_pack(path: Path, here: KeyParts, environment: Mapping[str, str]) -> Judgement:
+    """Judge the kernels of the pack at `path`. Raises DoctorError if it is not a pack."""
     with open_pack(path) as (manifest, _):
-        entries = [entry for entry in manifest.of_kind(KERNEL) if match_kernel(entry, (pattern,))]
-    pairs = [(entry, manifest.parts) for entry in entries]
+        pairs = [(entry, manifest.parts) for entry in manifest.of_kind(KERNEL)]
     return judge(str(path), pairs, compare_all(pairs, here, environment))
 
 
@@ -271,7 +270,7 @@ def judge_folder(folder: Path, pattern: str, here: KeyParts, environment: Mappin
     known = {
         entry.key: (entry, manifest.parts) for manifest in read_kept_manifests(folder) for entry in manifest.entries
     }
-    gathered = gather(folder, UNKNOWN, wanted=lambda entry: match_kernel(entry, (pattern,)))
+    gathered = gather(folder, UNKNOWN, wanted=lambda entry: match_kernel(entry, pattern))
     pairs = [known.get(entry.key, (entry, UNKNOWN)) for entry in gathered.manifest.of_kind(KERNEL)]
     differing = list(compare_all(pairs, here, environment))
     elsewhere: set[str] = set()

@@ -160,9 +160,9 @@ def read_module(folder: Path, found: CacheEntry) -> PackedEntry | None:
     )
 
 
-def match_kernel(entry: PackedEntry, patterns: tuple[str, ...]) -> bool:
-    """Return whether the kernel of `entry` matches one of `patterns`. Launchers match any, as all kernels use them."""
-    if entry.kernel is None or any(fnmatchcase(entry.kernel, pattern) for pattern in patterns):
+def match_kernel(entry: PackedEntry, pattern: str) -> bool:
+    """Return whether the kernel of `entry` matches `pattern`. Launchers match any, as all kernels use them."""
+    if entry.kernel is None or fnmatchcase(entry.kernel, pattern):
         return True
     # `Pack.kernel` names every `kernel` here: a pack does not keep what encloses a function.
-    return is_generic(entry.kernel) and entry.kernel in map(function_name, patterns)
+    return is_generic(entry.kernel) and entry.kernel == function_name(pattern)

@@ -117,7 +117,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 def require_size(data: bytes, what: str) -> None:
     """Raise DoctorError where decoding the manifest `data` could take more memory than is allowed."""
     if len(data) > MANIFEST_BYTES or sum(map(data.count, (b",", b"[", b"{"))) > MANIFEST_VALUES:
-        raise DoctorError(f"{what}: the manifest is too large", hint="pack fewer kernels, by --select or --recording")
+        raise DoctorError(f"{what}: the manifest is too large", hint="pack fewer kernels, by --recording")
 
 
 def decode_manifest(data: bytes, path: str) -> Manifest:

@@ -21,7 +21,6 @@ def describe_excess(
     *,
     budgets: Iterable[tuple[str, int]],
     at_most: int | None,
-    tier: str | None,
     warm_at_ns: int | None,
     at_most_warm: int | None,
 ) -> Iterator[str]:
@@ -29,8 +28,8 @@ def describe_excess(
 
     Each process is checked by itself.
     """
-    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most, tier=tier)])]
-    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm, tier=tier)]
+    limits = [*limits_of(budgets), *([] if at_most is None else [Limit(at_most=at_most)])]
+    warm = [] if at_most_warm is None else [Limit(at_most=at_most_warm)]
     for process in processes:
         yield from _describe(process.events, limits, process, "")
         if warm_at_ns is not None:

@@ -14,7 +14,6 @@ TAKE_A_VALUE = {
     "--output": "output",
     "--target": "target",
     "--max-compiles": "max_compiles",
-    "--tier": "tier",
     "--warmup-seconds": "warmup_seconds",
     "--warm-when": "warm_when",
     "--max-compiles-after-warmup": "max_compiles_after_warmup",
@@ -30,7 +29,6 @@ FLAGS = frozenset({"--live", "--force", "--dry"})
 # What only a dry run takes.
 OF_DRY_RUNS = ("dry_unknown", "dry_writes", "world_size", "rank")
 # As the max_compiles mark of the pytest plugin calls them; the second is what event.py calls them.
-TIERS = {"compiled": "compiled", "loaded": "loaded from disk", "loaded from disk": "loaded from disk"}
 HINT = "`triton-doctor run --help` lists what it takes; what the program takes follows the program"
 
 
@@ -51,7 +49,6 @@ class RunOptions:
         "program",
         "report",
         "target",
-        "tier",
         "warm_when",
         "warmup_seconds",
     )
@@ -66,7 +63,6 @@ class RunOptions:
         self.report = output if output.endswith(REPORTS) else None
         self.output = None if self.report else values.get("output")
         self.target = values.get("target")
-        self.tier = tier(values.get("tier"))
         self.max_compiles = whole("--max-compiles", values.get("max_compiles"))
         self.warmup_seconds = seconds(values.get("warmup_seconds"))
         self.warm_when = warm_when(values.get("warm_when"))
@@ -115,8 +111,6 @@ def read_options(arguments: Sequence[str]) -> RunOptions:
         raise DoctorError(
             "--max-compiles-after-warmup needs --warm-when or --warmup-seconds", hint="--warm-when port:8000"
         )
-    if options.tier is not None and options.max_compiles is None and options.max_compiles_after_warmup is None:
-        raise DoctorError("--tier needs --max-compiles", hint="--max-compiles 4 --tier compiled")
     strays = [f"--{name.replace('_', '-')}" for name in OF_DRY_RUNS if name in values and options.dry is None]
     if strays:
         raise DoctorError(f"{strays[0]} needs --dry", hint=f"run --dry {strays[0]} ...")
@@ -156,15 +150,6 @@ def warm_when(text: str | None) -> str | None:
     from triton_doctor.runtime.launch.readiness import require_condition
 
     return require_condition(text, "--warm-when")
-
-
-def tier(text: str | None) -> str | None:
-    """Return the tier of compile events that `--max-compiles` counts; None for both. Raises DoctorError."""
-    if text is None:
-        return None
-    if text not in TIERS:
-        raise DoctorError(f"--tier takes compiled or loaded, not {text!r}", hint="without it, both are counted")
-    return TIERS[text]
 
 
 def seconds(text: str | None) -> float | None:

@@ -144,8 +144,7 @@ def _advice(project: Project, parameter: Parameter, worst: ParameterSource) -> s
         case None:
             return (
                 f"drop the `tl.constexpr` annotation of `{name}`: the kernel only computes with it, and a plain "
-                "argument works in an `if`, `%`, `//` or a call too (Triton still folds a 1 and keeps divisibility "
-                "by 16)"
+                "argument works in an `if`, `%`, `//` or a call too"
             )
         case "block" if name in parameter.kernel.uses.blocks_only:
             return (

@@ -148,10 +148,9 @@ def require_parameters(function: Callable[..., object], dimensions: Sequence[Dim
     try:
         inspect.signature(function).bind(**{dimension.name: 1 for dimension in dimensions})
     except TypeError as error:
-        named = ", ".join(dimension.name for dimension in dimensions)
         raise DoctorError(
-            f"`{_name(function)}` does not take {named}: {error}",
-            hint="a sweep calls the function with each dimension as a keyword, and with nothing else",
+            f"`{_name(function)}` cannot be called with the dimensions alone: {error}",
+            hint="a sweep passes each dimension as a keyword, and nothing else: name all parameters by --vary",
         ) from error
     except ValueError:  # a callable whose signature nobody knows
         return
