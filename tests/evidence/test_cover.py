@@ -150,6 +150,61 @@ def test_key_space_is_closed_only_where_the_source_shows_all_values(
     assert gaps(found) == unproved
 
 
+TESTED = """\
+import sys
+
+IS_WIDE = bool(sys.platform)
+
+
+def answer(lengths: list[int], bias=None):
+    n = len(lengths)
+    block = 64
+    {test}
+    if bias is not None:
+        bias = bias.contiguous()
+    x = torch.empty(n, device="cuda")
+    scale[(1,)](x, bias, {n}, BLOCK=block, HAS_BIAS=bias is not None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "n", "missing"),
+    [
+        pytest.param("if bias is None: block = 32", "16", ["bias None, BLOCK 32, HAS_BIAS False"], id="of None"),
+        pytest.param("if n < 16: block = 32", "n", 7, id="of a size"),
+        pytest.param("if IS_WIDE: block = 32", "16", ["bias None, HAS_BIAS False"], id="of a global"),
+        pytest.param("if bias is None: bias = x", "16", [], id="that replaces None"),
+    ],
+)
+def test_name_assigned_in_a_branch_follows_from_the_test(
+    tmp_path: Path, test: str, n: str, missing: list[str] | int
+) -> None:
+    found = cover(tmp_path, TESTED.format(test=test, n=n))
+
+    assert (len(told(found)) if isinstance(missing, int) else told(found)) == missing
+
+
+def test_default_of_a_helper_to_which_each_call_passes_a_tensor_is_no_value(tmp_path: Path) -> None:
+    functions = """\
+def answer(bias=None):
+    if bias is None:
+        bias = torch.empty(64, device="cuda")
+    helper(bias)
+
+
+def helper(bias=None):
+    launch(bias)
+
+
+def launch(bias):
+    scale[(1,)](torch.empty(64, device="cuda"), bias, 16, BLOCK=64, HAS_BIAS=True)
+"""
+    called = cover(tmp_path, functions, serve="import ops\n\nops.answer()\n")
+    used = cover(tmp_path, functions, serve="import ops\n\nops.helper(ops.read())\n")
+
+    assert (told(called), told(used)) == ([], ["bias None"])
+
+
 def test_values_that_callers_without_triton_pass_are_values_too(tmp_path: Path) -> None:
     functions = """\
 def answer(mode):

@@ -1,7 +1,10 @@
 """A launch to formulas: each parameter and option as an expression over the choices that its caller makes.
 
 Equal choices are one, so that what varies together does: in `k[(1,)](x, n, BLOCK=next_power_of_2(n), HAS_X=x is not
-None)`, the classes of `n` follow from the same `n` as `BLOCK`, and `HAS_X` is whether `x` is passed.
+None)`, the classes of `n` follow from the same `n` as `BLOCK`, and `HAS_X` is whether `x` is passed. A name that is
+assigned in a branch follows from the test of the branch, and a test that is not followed is one choice wherever it is
+made. Choices that share nothing are taken to be independent: their values are combined, as a request may need any of
+the combinations.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.project.launches.launches import hides_arguments
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH, MOST_NAMES
+from triton_doctor.static.python.conditions import none_flag
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -33,6 +37,7 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
+from triton_doctor.static.variability.interpreter.known_literals import find_global
 from triton_doctor.static.variability.queries.kernel_hints import thorough_interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import bind_arguments
 from triton_doctor.static.variability.queries.parameters import Parameters
@@ -46,9 +51,12 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm, Function, HostParam
     from triton_doctor.static.python.module import Kernel, Module
+    from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 
 # With the least number of arguments that are numbers: `max(lengths)` is of a list.
 ARITHMETIC = {"cdiv": 2, "next_power_of_2": 1, "min": 2, "max": 2, "int": 1, "abs": 1, "bool": 1}
+# More assignments of one name are not followed by their tests: each doubles the formula.
+MOST_ASSIGNMENTS = 4
 
 
 class ChoiceKind(Enum):
@@ -65,7 +73,7 @@ class ChoiceKind(Enum):
 
 
 class Choice(NamedTuple):
-    """A value that a launch is computed from, spelled `text`. `values` are those of FINITE.
+    """A value that a launch is computed from, spelled `text`. `values` are those of FINITE, and of an OPEN test.
 
     `may_be_none` if it may be None besides.
     """
@@ -192,15 +200,14 @@ class _Reader:
                 return self._given[name]
             case Name(name):
                 bound = reaching_definitions(self._function, name, point.order, point.arms)
-                if bound.certain and self._function.param(name) is None:
-                    values = [
-                        self._resolve(binding.value, _Point(binding.order, binding.arms), steps - 1)
-                        for binding in bound.bindings
-                    ]
-                    if len(values) > 1:
-                        return self._one_of(tuple(values), expr)
-                    self._narrow(values[0], expr, point)
-                    return values[0]
+                is_param = self._function.param(name) is not None
+                if len(bound.bindings) == 1 and bound.certain:
+                    (binding,) = bound.bindings
+                    value = self._resolve(binding.value, _Point(binding.order, binding.arms), steps - 1)
+                    self._narrow(value, expr, point)
+                    return value
+                if bound.bindings and (bound.certain or is_param):
+                    return self._by_tests(bound, expr, point, steps - 1)
             case BinaryOp(op, operands):
                 return BinaryOp(op, tuple(self._resolve(operand, point, steps - 1) for operand in operands))
             case Compare(op, operands):
@@ -211,7 +218,7 @@ class _Reader:
                 resolved = tuple(self._resolve(option, point, steps - 1) for option in options)
                 if test is None:
                     return Conditional(None, resolved, operator)
-                return Conditional(self._resolve(test, point, steps - 1), resolved, operator)
+                return Conditional(self._test(test, point, steps - 1), resolved, operator)
             case Call(func, args, ()) if _is_arithmetic(func, args):
                 return Call(
                     Name(final_name(func)), tuple(self._resolve(argument, point, steps - 1) for argument in args), ()
@@ -245,6 +252,60 @@ class _Reader:
             return self._interpreter.number(expr, program_point)
         return UNKNOWN
 
+    def _by_tests(self, bound: ReachingDefinitions, expr: Expr, point: _Point, steps: int) -> Expr:
+        """Return the value that the name `expr` has, by the tests of the branches around its assignments."""
+        values = [
+            self._resolve(binding.value, _Point(binding.order, binding.arms), steps) for binding in bound.bindings
+        ]
+        arms = [[arm for arm in binding.arms if arm not in point.arms] for binding in bound.bindings]
+        if bound.certain:
+            arms.pop()
+        else:
+            values.append(self._leaf(expr, _Point(0, tuple(arm for arm in point.arms if not arm.loop))))
+        tests = self._function.text.contents.tests
+        is_straight = all(own and all(arm.branch in tests for arm in own) for own in arms)
+        if len(arms) > MOST_ASSIGNMENTS or not is_straight or bound.bindings[0].order > point.order:
+            return self._one_of(tuple(values), expr)
+        value = values[-1]
+        for own, later in zip(reversed(arms), reversed(values[:-1]), strict=True):
+            chosen = later
+            for arm in reversed(own):
+                test = tests[arm.branch]
+                options = (chosen, value) if arm.side == 0 else (value, chosen)
+                chosen = Conditional(self._test(test.test, _Point(test.order, test.arms), steps), options)
+            value = chosen
+        return value
+
+    def _test(self, test: Expr, point: _Point, steps: int) -> Expr:
+        """Return `test`; where it cannot be evaluated, a choice of two, the same wherever it is tested."""
+        resolved = self._resolve(test, point, steps)
+        if self._is_followed(resolved) or self._lasts(resolved):
+            return resolved
+        name = self._choice(("test", spell(test), self._versions(test, point)), spell(test), UNKNOWN)
+        self._choices[name.id] = self._choices[name.id]._replace(values=(True, False))
+        return name
+
+    def _is_followed(self, test: Expr) -> bool:
+        """Return whether `test` can be evaluated for each value of its choices."""
+        match test:
+            case Compare("is" | "is not", (_, Const(None))):
+                return True
+            case Name(name):
+                return self._choices[name].kind in (ChoiceKind.FINITE, ChoiceKind.INTEGER)
+            case BinaryOp(_, operands) | Compare(_, operands) | Conditional(None, operands) | Call(_, operands):
+                return all(map(self._is_followed, operands))
+            case _:
+                return isinstance(test, Const)
+
+    def _lasts(self, formula: Expr) -> bool:
+        """Return whether `formula` has one value as long as the program lasts."""
+        choices = (
+            self._choices[part.id]
+            for part in every_part(formula)
+            if isinstance(part, Name) and part.id in self._choices
+        )
+        return all(choice.kind is ChoiceKind.RECORDED and not choice.may_be_none for choice in choices)
+
     def _one_of(self, values: tuple[Expr, ...], expr: Expr) -> Expr:
         which = ("which", spell(expr), values)
         chosen = self._choice(which, spell(expr), UNKNOWN, values=tuple(range(len(values))))
@@ -256,12 +317,20 @@ class _Reader:
         if number.literal is not ... and isinstance(number.literal, int | float | str | bool | None):
             return Const(number.literal)
         values = self._finite(expr, self._launch.module, self._function, point, 0)
+        if isinstance(expr, Name) and self._is_set_at_import(expr.id):
+            number = number._replace(kind=Variability.FIXED)
         identity: object = ("text", spell(expr), self._versions(expr, point))
         if number.size is not None:
             identity = ("size", number.size)
-        return self._choice(
-            identity, spell(expr), number, values=tuple(values or ()), may_be_none=self._may_be_none(expr, point)
-        )
+        may_be_none = self._may_be_none(expr, self._function, point)
+        return self._choice(identity, spell(expr), number, values=tuple(values or ()), may_be_none=may_be_none)
+
+    def _is_set_at_import(self, name: str) -> bool:
+        """Return whether `name` is a global that keeps the value that it got when its module was imported."""
+        function = self._function
+        is_local = function.param(name) is not None or name in function.bindings or name in function.globals
+        is_global = not is_local and function.parent in (None, "<module>")
+        return is_global and find_global(self._interpreter.project, self._launch.module, name) is not None
 
     def _versions(self, expr: Expr, point: _Point) -> tuple[object, ...]:
         """Return which assignments of the names in `expr` are in force: a name that is assigned again is another."""
@@ -283,17 +352,47 @@ class _Reader:
             self._choices[name] = Choice(_kind(number, values), text, number, values, may_be_none)
         return Name(name)
 
-    def _may_be_none(self, expr: Expr, point: _Point) -> bool:
-        """Return whether `expr` is a parameter that is None unless the caller passes something."""
-        if not isinstance(expr, Name) or (param := self._function.param(expr.id)) is None:
-            return False
-        if any(
-            arm.given == param.name or (arm.flag == f"{param.name} is None" and not arm.is_true) for arm in point.arms
-        ):
-            return False
-        callers = self._callers(self._function)
-        given = [(caller.function, bound.get(param.name)) for caller, bound in callers]
-        return param.default == Const(None) or any(_may_give_none(function, value) for function, value in given)
+    def _may_be_none(self, expr: Expr | None, function: Function, point: _Point, depth: int = 0) -> bool:
+        """Return whether `expr` may be None at `point`, by what the callers of `function` pass or leave out."""
+        match expr:
+            case Const(value):
+                return value is None
+            case Conditional(_, options):
+                return any(self._may_be_none(option, function, point, depth) for option in options)
+            case Name(name):
+                param, flag = function.param(name), none_flag(name)
+                bound = reaching_definitions(function, name, point.order, point.arms)
+                is_given = any(arm.given == name or (arm.flag == flag and not arm.is_true) for arm in point.arms)
+                is_replaced = any(
+                    arm.flag == flag and arm.is_true and set(binding.arms) - {arm} <= set(point.arms)
+                    for binding in bound.bindings
+                    for arm in binding.arms
+                )
+                values = ((binding.value, _Point(binding.order, binding.arms)) for binding in bound.bindings)
+                if any(self._may_be_none(value, function, place, depth + 1) for value, place in values):
+                    return True
+                if param is None or bound.certain or is_given or is_replaced:
+                    return False
+                return self._is_passed_none(function, param, depth)
+            case _:
+                return False
+
+    def _is_passed_none(self, function: Function, param: HostParam, depth: int) -> bool:
+        """Return whether a caller passes None for `param`, or may leave a default of None.
+
+        A helper that other functions of its module call is called by nobody else: a warm-up calls what requests call,
+        and may pass what they leave.
+        """
+        callers = self._callers(function)
+        home = self._interpreter.project.names.home(function)
+        is_helper = callers and not self._interpreter.reachability.exports(home, function)
+        for caller, bound in callers:
+            site, inner, given = caller.site, caller.function, bound.get(param.name)
+            if given is None or inner.path != function.path or inner.name == "<module>":
+                is_helper = False
+            if depth < MOST_DEPTH and self._may_be_none(given, inner, _Point(site.order, site.arms), depth + 1):
+                return True
+        return param.default == Const(None) and not is_helper
 
     def _finite(
         self, expr: Expr, module: Module, function: Function, point: _Point, depth: int
@@ -362,15 +461,6 @@ class _Reader:
         """Return the calls of `function` that the program comes to, with their arguments."""
         every = self._interpreter.caller_arguments.called(function)
         return [pair for pair in every if self._is_reached(pair[0].function)]
-
-
-def _may_give_none(caller: Function, given: Expr | None) -> bool:
-    """Return whether `caller` passes None, or a parameter of its own that is None by default."""
-    options = given.options if isinstance(given, Conditional) else (given,)
-    params = [caller.param(option.id) for option in options if isinstance(option, Name)]
-    return Const(None) in options or any(
-        parameter is not None and parameter.default == Const(None) for parameter in params
-    )
 
 
 def _hides(call: Call) -> bool:

@@ -139,6 +139,17 @@ def list_forms(formula: Expr) -> tuple[object, ...] | None:
             return None
 
 
+def list_literals(formula: Expr) -> tuple[object, ...]:
+    """Return the literals among what `formula` may be, by its choices."""
+    match formula:
+        case Const(value):
+            return (value,)
+        case Conditional(_, options) | Subscript(TupleExpr(options)):
+            return tuple(value for option in options for value in list_literals(option))
+        case _:
+            return ()
+
+
 def combine(
     formulas: Mapping[str, Expr], choices: Mapping[str, Choice], outcome: Callable[[str, object], object]
 ) -> list[dict[str, object]] | None:
@@ -197,7 +208,7 @@ def sample(choice: Choice, constants: Iterable[int], most: int = MOST_VALUES) ->
         case ChoiceKind.INTEGER:
             return [*_integers(choice, constants, most), *none]
         case _:
-            return [SOMETHING, *none]
+            return [*(choice.values or [SOMETHING]), *none]
 
 
 def _integers(choice: Choice, constants: Iterable[int], most: int) -> Iterator[int]:

@@ -19,6 +19,7 @@ from triton_doctor.evidence.cover.joint_values import (
     is_bucket,
     is_exhausted,
     list_forms,
+    list_literals,
 )
 from triton_doctor.runtime.event import Scalar
 from triton_doctor.runtime.key_changes import INTEGERS
@@ -157,7 +158,8 @@ class _KeySearch:
     def _varies(self, name: str, role: str, formula: Expr) -> bool:
         """Return whether `name` has several values that can be worked out; else it is as recorded, or open."""
         choices = [self._space.choices[choice] for choice in choices_in(formula)]
-        may_be_none = any(choice.may_be_none for choice in choices)
+        is_followed = all(choice.kind is not ChoiceKind.OPEN for choice in choices)
+        may_be_none = any(choice.may_be_none for choice in choices) or (is_followed and None in list_literals(formula))
         if role == PLAIN or (role == POINTER and not may_be_none):
             return False
         if role == INTEGER and name in self._kernel.do_not_specialize and name not in self._tuned_by:
@@ -167,7 +169,8 @@ class _KeySearch:
         if role == POINTER:
             return True
         opened = next((choice for choice in choices if choice.kind is ChoiceKind.OPEN), None)
-        if opened is not None and list_forms(formula) is None and not self._evaluates(name, formula):
+        is_tested = role == OPTION and any(choice.kind is ChoiceKind.OPEN and choice.values for choice in choices)
+        if opened is not None and (is_tested or (list_forms(formula) is None and not self._evaluates(name, formula))):
             self._open[name] = (_open_reason(opened.text, opened.number.decide()), "")
             return False
         return True

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.project.calls.called_names import Caller
+    from triton_doctor.static.project.project import Project
     from triton_doctor.static.python.function import Function, HostParam
     from triton_doctor.static.python.ir import Expr
     from triton_doctor.static.python.module import Module
@@ -145,12 +146,10 @@ class KnownLiterals:
             if outer is not None:
                 inner = self._interpreter.frame(module, outer, frame.depth + 1)
                 return self._named(name, end_of(inner), steps) if steps else None
-        home: Module | None = module
-        if name in module.imports:
-            found = self._interpreter.project.names.defining(module, name)
-            home, name = found if found is not None else (None, name)
-        if home is None or name not in home.top.bindings or name in _set_by_functions(home) or not steps:
+        found = find_global(self._interpreter.project, module, name) if steps else None
+        if found is None:
             return None
+        home, name = found
         return self._named(name, end_of(self._interpreter.frame(home, home.top)), steps - 1)
 
     def _further_callers(self, frame: CallFrame) -> Sequence[Called] | None:
@@ -175,6 +174,17 @@ class KnownLiterals:
 def passes_more(call: Call) -> bool:
     """Return whether `call` may pass more arguments than it names: `*args`, `**options`."""
     return any(isinstance(argument, Star) for argument in call.args) or any(name is None for name, _ in call.keywords)
+
+
+def find_global(project: Project, module: Module, name: str) -> tuple[Module, str] | None:
+    """Return the module at whose top level the global `name` of `module` is set, and its name there.
+
+    None if functions of that module set it too.
+    """
+    found = project.names.defining(module, name) if name in module.imports else (module, name)
+    if found is None or found[1] not in found[0].top.bindings or found[1] in _set_by_functions(found[0]):
+        return None
+    return found
 
 
 @cached_in_scan()
