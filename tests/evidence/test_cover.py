@@ -173,6 +173,9 @@ def answer(lengths: list[int], bias=None):
         pytest.param("if bias is None: block = 32", "16", ["bias None, BLOCK 32, HAS_BIAS False"], id="of None"),
         pytest.param("if n < 16: block = 32", "n", 7, id="of a size"),
         pytest.param("if IS_WIDE: block = 32", "16", ["bias None, HAS_BIAS False"], id="of a global"),
+        pytest.param(
+            "if x.device.type == 'cpu': block = 32", "16", ["bias None, HAS_BIAS False"], id="of the kind of device"
+        ),
         pytest.param("if bias is None: bias = x", "16", [], id="that replaces None"),
     ],
 )
@@ -360,6 +363,18 @@ def test_launch_that_a_sweep_made_is_proved_though_its_kernel_is_not_read(tmp_pa
     found = cover(tmp_path, indirect, event, *[moved] * is_swept, serve="import ops\n\nops.indirect(ops.pick())\n")
 
     assert len(found.gaps) == 2 * (not is_swept)
+
+
+def test_parameter_that_the_helper_of_a_declared_launch_fills_is_open(tmp_path: Path) -> None:
+    functions = """\
+@launched(kernel=scale)
+def answer(x, bias):
+    return (1,), dict(BLOCK=64, HAS_BIAS=bias is not None)
+"""
+    found = cover(tmp_path, functions)
+
+    assert told(found) == ["bias None, HAS_BIAS False"]
+    assert gaps(found) == [("n", "")]
 
 
 def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def find_cover(
     linked = [launch for path in summaries.by_path for launch in summaries.launches(path)]
     unresolved = [launch for launch in linked if not launch.kernels]
     show = path_shower(workspace.base, cwd)
-    search = CoverSearch(project, unresolved, recordings, variants, base=workspace.base, show=show)
+    search = CoverSearch(project, unresolved, recordings, variants, base=workspace.base, cwd=cwd, show=show)
     cover = search.find()
     return replace(cover, gaps=(*cover.gaps, *_unread(search.outside())))
 

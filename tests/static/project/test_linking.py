@@ -219,7 +219,7 @@ def shift(x_ptr, rows, OFFSET, BLOCK):
         ),
         pytest.param(
             """
-            @launched(scale)
+            @launched(kernel=scale)
             def run(x, rows):
                 return (rows,), dict(FACTOR=2, BLOCK=64)
             """,

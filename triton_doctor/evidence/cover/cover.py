@@ -63,7 +63,7 @@ def _is_aligned(start: Expr | None) -> bool:
 class CoverSearch:
     """Compares one project with recordings. `unresolved` are the launches whose kernel was not found.
 
-    Paths are relative to `base`, and shown by `show`.
+    Paths are relative to `base`, and shown by `show`; commands were run in `cwd`.
     """
 
     def __init__(
@@ -74,9 +74,10 @@ class CoverSearch:
         variants: Sequence[KernelVariant],
         *,
         base: Path,
+        cwd: Path,
         show: Callable[[str], str],
     ) -> None:
-        self._project, self._unresolved, self._base, self._show = project, unresolved, base, show
+        self._project, self._unresolved, self._base, self._cwd, self._show = project, unresolved, base, cwd, show
         self._recordings, self._variants = recordings, variants
         # A sweep calls all that reaches a launch: what it launched there needs no reading.
         sweeps = (swept for swept in recordings if any(isinstance(event, SweepEvent) for event in swept.events))
@@ -153,7 +154,9 @@ class CoverSearch:
                 wanted = (f"{stem}.py", f"{stem}/__main__.py")
                 yield from (path for path, whole in paths.items() if whole.endswith(wanted))
             elif script := next((word for word in words[1:] if word.endswith(".py")), None):
-                yield from (path for path, whole in paths.items() if is_program(whole, script))
+                found = [path for path, whole in paths.items() if is_program(whole, script)]
+                exact = (self._cwd / script).as_posix()
+                yield from [path for path in found if paths[path] == exact] or found
 
     def _is_reached(self, function: Function) -> bool:
         """Return whether the program can come to `function`; where its script is not known, to any."""

@@ -17,6 +17,7 @@ from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.project.launches.launches import hides_arguments
 from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH, MOST_NAMES
 from triton_doctor.static.python.conditions import none_flag
+from triton_doctor.static.python.function_body import DECLARED
 from triton_doctor.static.python.ir import (
     Attr,
     BinaryOp,
@@ -157,6 +158,13 @@ class _Reader:
                 formulas[name] = self._resolve(argument.expr, point)
             else:
                 formulas[name] = self._choice(("table", name), name, numbers[name])
+        missing = {
+            parameter.name for parameter in kernel.params if not kernel.may_set(parameter.name)
+        } - formulas.keys()
+        if launch.launch.method == DECLARED:
+            # The helper that starts it gives the others, each from what it is passed.
+            formulas |= {name: self._choice(("helper", name), name, UNKNOWN) for name in sorted(missing)}
+            missing = set()
         self._given = dict(formulas)
         for heuristic in kernel.heuristics:
             if heuristic.param not in formulas:
@@ -169,9 +177,7 @@ class _Reader:
             if isinstance(formula, Name) and self._choices[formula.id].kind is ChoiceKind.OPEN:
                 choice = self._choices[formula.id]
                 self._choices[formula.id] = choice._replace(number=number, kind=_kind(number, choice.values))
-        missing = {
-            parameter.name for parameter in kernel.params if not kernel.may_set(parameter.name)
-        } - formulas.keys()
+        missing -= formulas.keys()
         optional = {parameter.name for parameter in kernel.params if parameter.default is not None}
         tables = [
             interpreter.value(argument.value, interpreter.at(launch))
@@ -317,7 +323,9 @@ class _Reader:
         if number.literal is not ... and isinstance(number.literal, int | float | str | bool | None):
             return Const(number.literal)
         values = self._finite(expr, self._launch.module, self._function, point, 0)
-        if isinstance(expr, Name) and self._is_set_at_import(expr.id):
+        # Like the types, the kind of device is that of the recording.
+        is_device = isinstance(expr, Attr) and expr.name == "type" and final_name(expr.base) == "device"
+        if is_device or (isinstance(expr, Name) and self._is_set_at_import(expr.id)):
             number = number._replace(kind=Variability.FIXED)
         identity: object = ("text", spell(expr), self._versions(expr, point))
         if number.size is not None:

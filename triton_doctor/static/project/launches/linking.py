@@ -70,7 +70,8 @@ def _declared(names: Resolver, launch: Launch, point: _LinkPoint) -> Sequence[Ke
     They are returned or decorate the function, or the object of the method or its class holds them.
     """
     given = {argument.name for argument in launch.arguments}
-    decorators = [arg for decorator in point.function.decorators for arg in getattr(decorator, "args", ())]
+    calls = [decorator for decorator in point.function.decorators if isinstance(decorator, Call)]
+    decorators = [arg for call in calls for arg in (*call.args, *(value for _, value in call.keywords))]
     table = [argument.value for argument in launch.arguments if argument.name == "kernel"]
     owner = point.module.classes.get(point.function.class_name or "")
     held = (Attr(Name("self"), name) for name in (_held_names(names, owner, point.module) if owner else ()))
