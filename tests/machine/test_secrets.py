@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triton_doctor.machine.probe_variables import choose_variables
+from triton_doctor.machine.probe import choose_variables
 from triton_doctor.masking import mask
 from triton_doctor.variables import variables
 

@@ -15,7 +15,7 @@ from triton_doctor.errors import DoctorError
 from triton_doctor.finding import Severity
 from triton_doctor.machine.diagnose import diagnose
 from triton_doctor.machine.facts import Machine
-from triton_doctor.machine.probe_variables import choose_variables, read_env_file, read_process
+from triton_doctor.machine.probe import choose_variables, read_env_file, read_process
 from triton_doctor.report.machine import variable_rows
 from triton_doctor.variables import parse_version
 

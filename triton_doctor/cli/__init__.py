@@ -16,7 +16,7 @@ from triton_doctor.cli.env import env
 from triton_doctor.cli.explain import explain
 from triton_doctor.cli.help import CommandHelp, TaskHelp
 from triton_doctor.cli.messages import print_hint, print_message
-from triton_doctor.cli.packs import pack, unpack
+from triton_doctor.cli.packs import pack, unpack, why
 from triton_doctor.cli.prewarm import prewarm
 from triton_doctor.cli.report import report
 from triton_doctor.cli.rule import CONTEXT, USAGE, rule
@@ -24,7 +24,6 @@ from triton_doctor.cli.run import RUN_CONTEXT, RUN_USAGE, run
 from triton_doctor.cli.server import server
 from triton_doctor.cli.sweep import sweep
 from triton_doctor.cli.top import top
-from triton_doctor.cli.why import why
 from triton_doctor.errors import DoctorError
 from triton_doctor.version import __version__
 

@@ -49,8 +49,7 @@ def env(
     from triton_doctor.cli.streams import choose_view, require_output, write_report
     from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.machine.diagnose import diagnose, version_of
-    from triton_doctor.machine.probe import probe
-    from triton_doctor.machine.probe_variables import read_env_file, read_process
+    from triton_doctor.machine.probe import probe, read_env_file, read_process
     from triton_doctor.report.machine import render_machine
     from triton_doctor.report.suffix import choose_form
     from triton_doctor.selection import is_selected

@@ -56,9 +56,7 @@ class LaunchedKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Something that leads to a launch and is no entry, with the reason. `launches` are the kernels that it launches
-    itself, in functions and classes that it makes.
-    """
+    """Something that leads to a launch and is no entry, with the reason, and the kernels that it `launches` itself."""
 
     path: str
     line: int

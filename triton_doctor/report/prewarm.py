@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED
 from triton_doctor.phrases import plural
 from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, SOURCE
-from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
+from triton_doctor.runtime.prewarm.prewarm_plan import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
 from triton_doctor.terminal import escape_text
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from triton_doctor.evidence.cover import Cover, Gap, KernelSpace
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
-    from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed
-    from triton_doctor.runtime.prewarm.tasks import Outcome
+    from triton_doctor.runtime.prewarm.prewarm_plan import Outcome, Prewarmed
 
 VARIANT_REASONS_SHOWN = 20
 

@@ -62,9 +62,7 @@ class GraphAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryAccount:
-    """What a dry run told the program and was asked. Questions are told with how often; `tuned` are (kernel, rounds of
-    tuning, configs of each).
-    """
+    """What a dry run was asked, with how often; `tuned` are (kernel, rounds of tuning, configs of each)."""
 
     pretended: tuple[tuple[str, str], ...]
     guesses: tuple[tuple[GuessEvent, int], ...]

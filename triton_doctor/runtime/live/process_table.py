@@ -12,8 +12,10 @@ TOOL = re.compile(r"(.*-)?(cc1|cc1plus|gcc|g\+\+|cc|clang|collect2|ld|as|lld|ptx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRow:
-    """One process. `state` is a letter: R runs, S sleeps, D waits for a disk, T is stopped, Z ended. `start` is in
-    ticks since the machine started.
+    """One process.
+
+    `state` is a letter: R runs, S sleeps, D waits for a disk, T is stopped, Z ended. `start` is in ticks since
+    the machine started.
     """
 
     pid: int

@@ -14,9 +14,17 @@ from triton_doctor.runtime.event import LOADED, CompileEvent
 from triton_doctor.runtime.hooks.tuning import innermost
 from triton_doctor.runtime.prewarm.compile_variant import run_to_launch
 from triton_doctor.runtime.prewarm.kernel_lookup import Kernels, UnreachableError
-from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed, make_plan
+from triton_doctor.runtime.prewarm.prewarm_plan import (
+    COMPILED,
+    FAILED,
+    FOUND,
+    PRESENT,
+    UNREACHABLE,
+    Outcome,
+    Prewarmed,
+    make_plan,
+)
 from triton_doctor.runtime.prewarm.prewarming import compile_plan
-from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, PRESENT, UNREACHABLE, Outcome
 from triton_doctor.runtime.prewarm.worker import describe_error
 from triton_doctor.runtime.recording import Recording
 

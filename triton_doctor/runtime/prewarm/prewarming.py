@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.cache_placement import list_kernel_entries, write_entries
 from triton_doctor.runtime.event import COMPILED, CompileEvent, EndEvent
 from triton_doctor.runtime.lines import write_line
-from triton_doctor.runtime.prewarm.prewarm_plan import Prewarmed
-from triton_doctor.runtime.prewarm.tasks import FAILED, Outcome, Task
+from triton_doctor.runtime.prewarm.prewarm_plan import FAILED, Outcome, Prewarmed, Task
 from triton_doctor.runtime.prewarm.worker import describe_error, run_task
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.runtime.prewarm.tasks import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE, Outcome
+from triton_doctor.runtime.prewarm.prewarm_plan import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from triton_doctor.runtime.prewarm.compile_variant import CacheQuery
     from triton_doctor.runtime.prewarm.kernel_lookup import Kernels
-    from triton_doctor.runtime.prewarm.tasks import Task
+    from triton_doctor.runtime.prewarm.prewarm_plan import Task
 
 LONGEST_REASON = 400
 TASKS_TO_TRIM = 16

@@ -40,9 +40,7 @@ _BEGINNING = r"{0}(?:(?<![A-Za-z0-9_]{0})|(?<=\\[a-z]{0})|(?<=-e{0}))(?:{1})"
 
 @cache
 def _names() -> tuple[re.Pattern[bytes], ...]:
-    """Return patterns for the beginning of every variable of interest: one for each first letter, which `re` finds
-    fastest.
-    """
+    """Return patterns for the beginning of each variable of interest: one a first letter, which `re` finds fastest."""
     explained = (variable for variable in variables().values() if variable.harm or variable.instead)
     heads = sorted({*_HEADS, *(variable.name for variable in explained if not variable.name.startswith("TRITON_"))})
     return tuple(
@@ -71,9 +69,7 @@ def may_set_knobs(data: bytes) -> bool:
 
 
 def may_set_by_name(data: bytes) -> bool:
-    """Return whether a Python file names a variable and a way to set one: `environ`, `env=`, `setenv`, a
-    shell command.
-    """
+    """Return whether a Python file names a variable and a way to set one: `environ`, `env=`, `setenv`, shell."""
     return any(word in data for word in _MEANS) and _is_named(data)
 
 

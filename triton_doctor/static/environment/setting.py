@@ -163,9 +163,7 @@ def fleeting_folder(name: str) -> Fleeting | None:
 
 
 def mark_explained(settings: Sequence[EnvSetting], text: str) -> tuple[EnvSetting, ...]:
-    """Return `settings`, of the file `text`, with `is_explained` set where a comment beside or right
-    above gives a reason.
-    """
+    """Return `settings`, with `is_explained` set where a comment of `text` beside or right above gives a reason."""
     if not settings:
         return ()
     lines = text.split("\n")

@@ -27,8 +27,7 @@ Files, in reading order:
   in them.
 - `lower`, `imports`, `printing`: expressions from syntax, full names, and back to text.
 - `reaching_definitions`: the assignments in force at an event.
-- `kernels`, `decorators`: which functions are kernels, and what their decorators say. `wrapped_later`: kernels that
-  statements after a definition make or tune.
+- `kernels`, `decorators`: which functions are kernels, also by a later statement, and what their decorators say.
 - `kernel_body`, `kernel_branches`, `compile_time_needs`, `nodes`: the uses of parameters.
 - `plain_parameters`, `unrolled_loops`: further uses, computed only for fixes and remedies.
 - `remarks`: annotations, comments and docstrings. `formatting`: text without layout.

@@ -179,9 +179,7 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _subject(node: ast.expr) -> tuple[str, int | None] | None:
-    """Return the bounded name, with the axis for `x.shape[0]` and `x.size(0)`; for `x.dim()`, the name
-    of the rank of `x`.
-    """
+    """Return the bounded name, with the axis for `x.shape[0]` and `x.size(0)`; the name of the rank for `x.dim()`."""
     match node:
         case (
             ast.Attribute(value=ast.Name(id=name), attr="ndim")

@@ -204,9 +204,7 @@ def lower_alone(node: ast.expr) -> Expr:
 
 
 def annotation_word(node: ast.expr | None) -> str | None:
-    """Return the last name of an annotation: `Tensor` for `torch.Tensor`, `int` for `Optional[int]` and
-    `int | None`.
-    """
+    """Return the last name of an annotation: `Tensor` for `torch.Tensor`, `int` for `Optional[int]`."""
     match node:
         case None:
             return None

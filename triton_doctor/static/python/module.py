@@ -49,8 +49,7 @@ class Heuristic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autotune:
-    """`@triton.autotune`: the names of its key, and the parameters that its configs set (None if not all are spelled
-    out).
+    """`@triton.autotune`: the names of its key, and the parameters that its configs set; None if not all are known.
 
     `by` is the decorator's full name. `prunes` says that configs may be pruned, `pruned_by` is the decorator's argument
     for that, and `keeps` says that results are cached.

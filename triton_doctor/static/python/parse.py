@@ -22,12 +22,11 @@ from triton_doctor.static.python.functions import (
 )
 from triton_doctor.static.python.imports import Imports, import_statements
 from triton_doctor.static.python.ir import Expr, Subscript, TupleExpr
-from triton_doctor.static.python.kernels import is_kernel, read_kernel
+from triton_doctor.static.python.kernels import is_kernel, read_kernel, tuned_by_call, wrapped_by_jit
 from triton_doctor.static.python.lower import lower_alone
 from triton_doctor.static.python.module import Class, Kernel, Module
 from triton_doctor.static.python.outline import outline
 from triton_doctor.static.python.pieces import is_large, parse, parse_pieces
-from triton_doctor.static.python.wrapped_later import tuned_by_call, wrapped_by_jit
 from triton_doctor.static.sources.source_text import SourceText
 
 if TYPE_CHECKING:

@@ -90,9 +90,7 @@ def _completes(own: list[BranchArm], taken: set[tuple[int, int]]) -> bool:
 
 
 def flags_at(function: Function, arms: tuple[BranchArm, ...]) -> tuple[BranchArm, ...]:
-    """Return those of `arms` whose flag also decides another branch and is bound once: earlier code took
-    the same path.
-    """
+    """Return those of `arms` whose flag is bound once and decides another branch: earlier code went the same way."""
     if not any(arm.flag is not None for arm in arms):
         return ()
     deciding = _deciding_again(function)

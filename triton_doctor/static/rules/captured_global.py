@@ -45,8 +45,7 @@ class _Reassigned(NamedTuple):
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each kernel and unreadable global, and for each kernel and function that reassigns its
-    globals.
+    """Yield a finding for each kernel and unreadable global, and for each function that reassigns its globals.
 
     A global that may be Triton under another name is left alone.
     """

@@ -53,8 +53,9 @@ _MAY_UNBIND = [TextPattern(":="), *(TextPattern(word, *_ALONE) for word in ("del
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """Yield one finding for each parameter of a launched kernel: at the launch that changes it most often, or at the
-    parameter. One that decorators take by name can only lose its annotation, which pays if it varies.
+    """Yield a finding for each parameter of a launched kernel: at the launch that changes it most, or the parameter.
+
+    One that decorators take by name can only lose its annotation, which pays if it varies.
     """
     every = Parameters(project)
     plain = (parameter for kernel in project.kernels() for parameter in every.of(kernel, _may_specialize))

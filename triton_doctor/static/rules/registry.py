@@ -35,9 +35,7 @@ def all_rules() -> dict[str, Rule]:
 def find_planned(
     project: Project, path: str, *, codes: frozenset[str]
 ) -> tuple[tuple[Finding, ...], tuple[Undecided, ...]]:
-    """Return the findings of the rules `codes` in `project`, the part about `path`, with fixes, and
-    undecided constexprs.
-    """
+    """Return the findings of the rules `codes` about `path`, with fixes, and the undecided constexprs."""
     found = tuple(plan_fix(project, finding) for finding in fold_tuning(run_checks(project, codes, path)))
     return found, find_undecided(project)
 

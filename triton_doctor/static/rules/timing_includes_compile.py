@@ -59,9 +59,7 @@ def _callers_for_main(stretch: TimedRegion) -> list[Caller]:
 
 
 def _is_meant(stretch: TimedRegion) -> bool:
-    """Return whether the function, the measured value's name or the text that it is printed with states that warm-up,
-    compilation or tuning is measured.
-    """
+    """Return whether a name or a printed text states that warm-up, compilation or tuning is measured."""
     function, line = stretch.function, stretch.span.line
     if any(word in function.name.lower() for word in ("warm", "compil")):
         return True

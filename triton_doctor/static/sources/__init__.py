@@ -18,10 +18,9 @@ Example: `find_workspace([Path("src/attention.py")], settings, cwd=cwd)` finds t
 
 Files, in reading order:
 
-- `workspace`: the project of a path, its files, and which to report on.
+- `workspace`: the project of a path, or related files of an unmarked folder, and which to report on.
 - `files`: walks folders and classifies files.
 - `ignore_rules`: patterns of .gitignore files and of settings.
-- `related_folders`: the part of an unmarked folder that is related to the paths.
 - `git_changes`: files that differ from a git revision.
 - `contents`: bytes and stamps of files.
 - `source_text`: text patterns, and positions in a text.

@@ -94,9 +94,7 @@ def without_backtracking(regex: str) -> str:
 
 
 def _star(parts: list[str], at: int) -> list[str]:
-    """Return the pieces for the star at `at`: the start of an atomic group, if another star follows in
-    the same folder.
-    """
+    """Return the pieces for the star at `at`: it begins an atomic group if another star follows in the same folder."""
     following = next((part for part in parts[at + 1 :] if part in (_STAR, _FOLDERS, "/", "(")), "")
     return ["(?>[^/]*?"] if following == _STAR else [_STAR]
 

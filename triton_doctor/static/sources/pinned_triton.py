@@ -1,6 +1,4 @@
-"""A project to the release line of Triton that it uses: its own, a pin such as `triton==2.1.0`, or that
-of a pinned torch.
-"""
+"""A project to the release line of Triton that it uses: its own, or that of a pinned triton or torch."""
 
 from __future__ import annotations
 

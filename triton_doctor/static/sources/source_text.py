@@ -31,9 +31,7 @@ class TextPattern:
     __slots__ = ("_after", "_before", "_word")
 
     def __init__(self, word: str, before: re.Pattern[bytes] = _ANYTHING, after: re.Pattern[bytes] = _ANYTHING) -> None:
-        """Many words share `before` and `after`: compiling a regular expression for each word costs more than most
-        searches.
-        """
+        """Many words share `before` and `after`: compiling a pattern for each costs more than most searches."""
         self._word = os.fsencode(word)  # a file's name may be bytes that do not decode
         self._before = before
         self._after = after

@@ -108,9 +108,7 @@ def is_silent(finding: Finding, silent: Mapping[str, Lines]) -> bool:
 
 
 def met_by_path(findings: Iterable[Finding]) -> dict[str, Lines]:
-    """Return the ranges of `findings` by path, for each prefix of their codes: a directive that overlaps
-    one is in use.
-    """
+    """Return the ranges of `findings` by path, for each prefix of their codes: directives that overlap one are used."""
     met = defaultdict[str, list[tuple[str, int, int]]](list)
     for finding in findings:
         # A comment about TRD301 is in use if the tuning is part of a TRD201.

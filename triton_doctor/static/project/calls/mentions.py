@@ -61,9 +61,7 @@ def read_mentions(module: Module, name: str) -> Mentions | None:
 
 @cached_in_scan()
 def _hands_out_names(module: Module) -> bool:
-    """Return whether code of `module` passes its `globals()` on, or looks a computed name up in it: then every name
-    that it imports may be used.
-    """
+    """Return whether `module` passes `globals()` on or looks computed names up in it: any imported name may be used."""
     return module.top.holds(_GLOBALS) and any(
         _looks_up(site.call) or any(map(_is_namespace, site.call.args))
         for function in module.functions.values()

@@ -77,9 +77,7 @@ def describes(decorator: Expr, name: str) -> bool:
 
 
 def may_register(decorator: Expr) -> bool:
-    """Return whether a decorator may store the function for others to call: `@register("scale")`, not
-    `@torch.no_grad()`.
-    """
+    """Return whether a decorator may store the function for others to call, as `@register("scale")` does."""
     match decorator:
         case Call(func):
             return final_name(func) not in _KEEPING_NOTHING

@@ -54,9 +54,7 @@ def is_looked_up(project: Project, kernel: Kernel, name: str) -> bool:
 
 
 def is_looked_up_as_constexpr(project: Project, kernel: Kernel, name: str) -> bool:
-    """Return whether an option of `jit`, such as a `repr` that names variants, may look up `name` among
-    the constants.
-    """
+    """Return whether an option of `jit`, such as `repr`, may look up `name` among the constants."""
     return kernel.jit_span is not None and _StringSearch(project, name).jit_looks_up(kernel, kernel.jit_span)
 
 
@@ -248,9 +246,7 @@ class _ArgumentSearch(_StringSearch):
         self.visited: list[Function] = []
 
     def finds(self, kernel: Kernel, expr: Expr) -> bool:
-        """Return whether `expr` in a decorator of `kernel` is, creates or wraps a function that looks up
-        the argument.
-        """
+        """Return whether `expr` in a decorator of `kernel` is, creates or wraps a function that looks it up."""
         module = self._project.modules[kernel.path]
         return self._expr_looks_up(
             module, _enclosing(module, module.functions.get(kernel.made_in or "")), expr, MOST_NAMES

@@ -104,9 +104,7 @@ class Reachability:
         return self._counts(path, name, read_mentions(self._project.modules[path], name), own)
 
     def _counts(self, path: str, name: str, mentions: Mentions | None, own: frozenset[tuple[str, str]]) -> bool:
-        """Return whether the file at `path` re-exports `name`, or uses it outside `own`: the function
-        and its callers.
-        """
+        """Return whether the file at `path` re-exports `name`, or uses it outside `own`, itself and its callers."""
         if mentions is None or mentions.is_valued:
             return mentions is not None
         if mentions.is_exported and not self._is_imported_unused(path, name):

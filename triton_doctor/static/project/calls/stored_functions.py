@@ -42,9 +42,7 @@ def value_use_pattern(word: str) -> TextPattern:
 
 @cached_in_scan()
 def stored_function_calls(module: Module, word: str) -> tuple[Caller, ...]:
-    """Return the calls in `module` of variables that store the function `word`, each as a call of the
-    function itself.
-    """
+    """Return the calls in `module` of variables that store the function `word`, as calls of the function."""
     return _StoredFunction(module, word, value_use_pattern(word)).calls()
 
 
@@ -156,16 +154,12 @@ def _may_call(function: Function, name: str) -> bool:
 
 
 def read_stored_function_calls(module: Module, word: str) -> tuple[str, ...]:
-    """Return the qualified names of the functions that call a variable storing the function `word`, once
-    for each call.
-    """
+    """Return the functions that call a variable storing the function `word`, once a call, as qualified names."""
     return tuple(caller.function.qualname for caller in stored_function_calls(module, word))
 
 
 def read_stored_apply_calls(module: Module, class_name: str) -> tuple[str, ...]:
-    """Return the qualified names of the functions that call a variable storing `apply` of the class, once
-    for each call.
-    """
+    """Return the functions that call a variable storing `apply` of the class, once a call, as qualified names."""
     return tuple(caller.function.qualname for caller in stored_apply_calls(module, class_name))
 
 

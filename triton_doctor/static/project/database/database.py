@@ -80,9 +80,7 @@ class Database:
                 self.unopened[file.shown] = explain_unreadable(file.shown, error)
 
     def source_of(self, path: str) -> bytes | None:
-        """Return the bytes of the file at `path` that findings refer to; None if it changed meanwhile or
-        is unreadable.
-        """
+        """Return the bytes of the file at `path` that findings refer to; None if changed since or unreadable."""
         texts = self.python if path in self.python else self.settings
         return texts.as_scanned(path) if path in texts else b""
 

@@ -65,8 +65,7 @@ def _count(argument: Argument, count_of: Callable[[Expr], int | None]) -> int | 
 
 
 def _filled_up(counts: list[int | None], names: Sequence[str]) -> list[int | None]:
-    """Return `counts` of arguments that give all of `names`, with unknown counts filled in if only one value is
-    possible.
+    """Return `counts` of arguments that give all of `names`, with unknown counts filled in where only one fits.
 
     Several unknown counts are assumed equal if the names suggest it: `*k.stride(), *v.stride()` for `k0, k1, v0, v1`.
     """

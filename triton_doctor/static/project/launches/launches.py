@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 @cached_in_scan(most=1)
 def launches_of(project: Project) -> Mapping[tuple[str, str, int], tuple[LinkedLaunch, ...]]:
-    """Return the launches of each kernel, by `Kernel.key`, in order of paths and lines, without those that raise on
-    binding.
-    """
+    """Return the launches of each kernel that bind, by `Kernel.key`, in order of paths and lines."""
     found: dict[tuple[str, str, int], list[LinkedLaunch]] = {}
     for launch in project.launches:
         for kernel in launch.kernels:

@@ -142,9 +142,7 @@ class Resolver:
         return self._found[key]
 
     def applied(self, path: str, class_name: str) -> DefinitionPlace | None:
-        """Return the location of the function run by `apply` of a class, seen from the top level of the
-        module at `path`.
-        """
+        """Return the location of what `apply` of a class runs, seen from the top level of the module at `path`."""
         owner = self.locate(path, class_name)
         if owner is None or owner.kind is not DefinitionKind.CLASS:
             return None

@@ -32,9 +32,7 @@ _WEIGHT_AXES = 4
 
 @lru_cache(maxsize=4096)
 def words(name: str) -> frozenset[str]:
-    """Return the words of a name: max, kv, len for `maxKvLen_2`; elems for `elems_per_token`, which counts per item
-    after it.
-    """
+    """Return the words of a name: max, kv, len for `maxKvLen_2`; elems for `elems_per_token`, which counts per item."""
     return frozenset(word.lower() for word in _WORD.findall(_PER.split(name)[0]))
 
 

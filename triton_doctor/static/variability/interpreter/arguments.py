@@ -67,9 +67,7 @@ if TYPE_CHECKING:
 
 
 def parameter(interpreter: Interpreter, param: HostParam, frame: CallFrame) -> Value:
-    """Return the value of a parameter in `frame`: the argument of the call, or a symbolic value that
-    callers may resolve.
-    """
+    """Return the value of a parameter in `frame`: the argument, or a symbolic value that callers may resolve."""
     function = frame.function
     if frame.arguments is not None:
         passed = frame.arguments.get(param.name)

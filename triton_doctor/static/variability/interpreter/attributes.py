@@ -52,8 +52,9 @@ _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("de
 
 
 def field(interpreter: Interpreter, of: Class, name: str, frame: CallFrame) -> Value:
-    """Return `self.name`: the values assigned in methods of the class. A size set at construction is PER_MODEL, and so
-    is a parameter or buffer, whichever method creates it.
+    """Return `self.name`: the values assigned in methods of the class.
+
+    A size set at construction is PER_MODEL, and so is a parameter or buffer, whichever method creates it.
     """
     module = interpreter.project.names.home_of_class(of)
     stores = stores_in_class(module, of, name)

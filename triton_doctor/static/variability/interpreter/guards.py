@@ -184,9 +184,7 @@ def _may_reach(limit: AssertedBound, point: ProgramPoint, readable: Collection[i
 
 
 def _is_called_alike(axis: Dim, other: Dim) -> bool:
-    """Return whether the author gives axes of two arguments of a function the same name: `q: (B, T, H)`,
-    `k: (B, T, H)`.
-    """
+    """Return whether the author gives axes of two arguments the same name: `q: (B, T, H)`, `k: (B, T, H)`."""
     if (axis.root.path, axis.root.function) != (other.root.path, other.root.function):
         return False
     name = _written_name(other)

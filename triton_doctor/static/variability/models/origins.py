@@ -32,9 +32,7 @@ def from_data(base: Expr, name: str | None, point: ProgramPoint) -> AbstractNumb
 
 
 def is_optional_number(symbol: SymbolicValue) -> bool:
-    """Return whether it is an argument with a default that is not named a length, or is named as a
-    setting: a window.
-    """
+    """Return whether it is an argument with a default that is no length by name, or is named as a setting."""
     if symbol.origin is None or names_data(symbol.root.name):
         return False
     if names_model(symbol.root.name):

@@ -157,9 +157,7 @@ def _is_argument(expr: Expr, name: str, function: Function) -> bool:
 
 
 def _meanings(launch: LinkedLaunch, kernel: Kernel, notes: Mapping[str, ShapeNote]) -> AxisMeanings:
-    """Return the meanings of letters in the notes of `kernel`: by the argument of that name, a legend,
-    or the letter.
-    """
+    """Return the meanings of letters in the notes of `kernel`: by an argument of that name, a legend, or the letter."""
     axes = {name: note.axes for name, note in notes.items()}
     renamed = {param: expr for param, expr in _arguments(launch, kernel) if expr != Name(param)}
     legends = (_remarks_of(kernel).docstring, kernel.text.file_docstring)

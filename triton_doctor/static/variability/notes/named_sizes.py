@@ -185,9 +185,7 @@ def output_widths(function: Function) -> frozenset[str]:
 
 @cached_in_scan()
 def first_sizes(function: Function) -> frozenset[str]:
-    """Return `n` of `torch.empty((n, heads, dim))` and `x.view(n, -1)`, except for tensors that live as
-    long as the model.
-    """
+    """Return `n` of `torch.empty((n, heads))` and `x.view(n, -1)`, except where tensors live as long as the model."""
     first, later = set[str](), set[str]()
     named = _names_of_values(function)
     for site in function.calls:

@@ -70,8 +70,9 @@ def find_all(project: Project, parameter: Parameter) -> Sequence[Parameter]:
 
 
 def find_remaining(project: Project, parameter: Parameter) -> Sequence[Parameter]:
-    """Return the constexprs that change per call at the same launch, and of which nothing shows that they change with
-    `parameter`: a remedy for it leaves their variants.
+    """Return the constexprs that change per call at the same launch, not known to change with `parameter`.
+
+    A remedy for it leaves their variants.
     """
     own, reported = parameter.worst, [parameter, *find_all(project, parameter)]
     return [

@@ -63,9 +63,7 @@ def config_count(project: Project, kernel: Kernel) -> int | None:
 
 
 def is_tuned(project: Project, kernel: Kernel) -> bool:
-    """Return whether the kernel may have several configs: a single one is used without timing (triton
-    3.9 autotuner.py).
-    """
+    """Return whether the kernel may have several configs: one alone is not timed (triton 3.9 autotuner.py)."""
     return kernel.autotune is not None and config_count(project, kernel) != 1
 
 

@@ -123,9 +123,7 @@ def hint_notes(number: AbstractNumber) -> tuple[HintNote, ...]:
 
 
 def trail(parameter: Parameter, source: ParameterSource) -> tuple[Step, ...]:
-    """Return the path of the value from its source to the parameter, one step a line, without
-    consecutive repetitions.
-    """
+    """Return the path of the value from its source to the parameter, a step a line, without repetitions in a row."""
     kernel, param = parameter.kernel, parameter.param
     steps: list[Step] = []
     for note in source.number.trail:

@@ -56,9 +56,7 @@ class KernelHints:
     def add_to(
         self, number: AbstractNumber, expr: Expr | None, launch: LinkedLaunch, kernel: Kernel, param: Param
     ) -> AbstractNumber:
-        """Return `number`, the value of `expr` at `launch`, with the hints from the use that `kernel`
-        makes of `param`.
-        """
+        """Return `number`, the value of `expr` at `launch`, with hints from how `kernel` uses `param`."""
         name, line = param.name, param.span.line
         if not _names_data_for_model(expr, name):
             number = hint_from_name(number, name, kernel.path, line, _side(name, kernel))
@@ -100,9 +98,7 @@ class KernelHints:
         return self._names[key]
 
     def _is_attended(self, number: AbstractNumber, launch: LinkedLaunch, kernel: Kernel, name: str) -> bool:
-        """Return whether it is an axis of queries, keys or values that the kernel loops over, or the grid divides, in
-        blocks.
-        """
+        """Return whether it is an axis of queries, keys or values that a loop or the grid walks in blocks."""
         match number.size:
             case DimProduct((Dim(root, 2 | -2),), ()) if root.rank in (None, MANY_AXES) and names_attended(root.name):
                 before = named_axes(launch.function, root.name)[1:2]

@@ -71,9 +71,7 @@ class ParameterUses:
         return None
 
     def _serves(self, kernel: Kernel, name: str) -> bool:
-        """Return whether a name that the body never reads is used otherwise: as an option, in the grid, by tuning or a
-        heuristic.
-        """
+        """Return whether a name that the body never reads is used by options, grid, tuning or a heuristic."""
         tuned = kernel.autotune
         if name in LAUNCH_OPTIONS or (tuned is not None and (name in tuned.key or name in (tuned.sets or ()))):
             return True

@@ -253,9 +253,7 @@ class Parameters:
         return self._elsewhere[key]
 
     def _with_hints(self, source: ParameterSource, kernel: Kernel, param: Param) -> ParameterSource:
-        """Return the source as the user declares it, or else with the kernel's hints: parameter name,
-        loops in blocks.
-        """
+        """Return the source as the user declares it, or else with the hints of the kernel: names, loops in blocks."""
         if param.name in self._project.declared:
             frame = self._interpreter.at(source.launch).frame
             return source.with_number(declared(self._project, param.name, frame))
@@ -268,9 +266,7 @@ def _explain_position(number: AbstractNumber) -> str | None:
 
 
 def _followed_keys(expr: Expr) -> frozenset[str]:
-    """Return the strings that `expr` indexes with, except in tests: `meta["x"] is not None` has few
-    values for any `x`.
-    """
+    """Return the strings that `expr` indexes with, except in tests: `meta["x"] is not None` has few values."""
     match expr:
         case Compare():
             return frozenset()

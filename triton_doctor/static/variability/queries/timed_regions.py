@@ -36,9 +36,7 @@ _CALLED = re.compile(rb"(?:\s*\.\s*\w+)?\s*\(")
 
 
 class TimedLaunch(NamedTuple):
-    """Something between two readings of the clock that launches `kernel`: a launch, or a call of a
-    `function` that does.
-    """
+    """A launch of `kernel` between two readings of the clock, or a call of a `function` that launches it."""
 
     kernel: Kernel
     function: Function | None
@@ -130,9 +128,7 @@ class Launching:
         self._linked: dict[str, dict[int, Kernel]] = {}
 
     def may_have_launched(self, module: Module, function: Function, before: int, depth: int = MOST_WRAPPERS) -> bool:
-        """Return whether anything before the event `before`, or before the only call of `function`, may
-        launch a kernel.
-        """
+        """Return whether anything before the event `before`, or the only call of `function`, may launch a kernel."""
         if any(True for _ in self.between(module, function, 0, before)):
             return True
         callers = list(self._callers.callers_of(module, function)) if depth else []
