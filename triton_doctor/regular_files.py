@@ -48,7 +48,7 @@ def read_with_status(path: str | os.PathLike[str], limit_bytes: int = LIMIT_BYTE
         os.close(descriptor)
 
 
-def write_own_file(path: str | os.PathLike[str], data: bytes, mode: int = 0o666) -> None:
+def write_own_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to a new file and rename it to `path`: readers see all of it or none. Raises OSError.
 
     Nothing is left where it fails, and no link is followed, at `path` or at the new file.
@@ -58,7 +58,7 @@ def write_own_file(path: str | os.PathLike[str], data: bytes, mode: int = 0o666)
     try:
         if os.path.lexists(new):
             os.unlink(new)  # noqa: PTH108
-        with os.fdopen(os.open(new, flags, mode), "wb") as file:
+        with os.fdopen(os.open(new, flags, 0o666), "wb") as file:
             file.write(data)
         os.replace(new, path)  # noqa: PTH105
     except OSError:

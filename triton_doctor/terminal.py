@@ -63,10 +63,8 @@ def use_color(*, on_terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (on_terminal and os.environ.get("TERM") != "dumb")
 
 
-def color_report(wish: str = "auto", *, to_file: bool = False) -> bool:
-    """Decide whether to color a report on stdout; `auto` colors on a terminal, but not in a file."""
-    if wish != "auto":
-        return wish == "always"
+def color_report(*, to_file: bool = False) -> bool:
+    """Return whether to color a report on stdout: on a terminal, but not in a file."""
     return not to_file and use_color(on_terminal=sys.stdout.isatty())
 
 

@@ -44,7 +44,6 @@ def outcome(entry, *axes, follows=(), status="complete", error="", **more):
     """Return the outcome of an entry that launched `scale_kernel`, whose BLOCK follows an axis."""
     move = Move(
         kernel="scale_kernel",
-        kernel_module="ops",
         kernel_path="ops.py",
         kernel_line=8,
         part="constexpr",

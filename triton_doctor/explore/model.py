@@ -150,7 +150,6 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kernel: str
-    kernel_module: str
     kernel_path: str
     kernel_line: int
     part: str

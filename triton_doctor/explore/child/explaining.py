@@ -226,7 +226,6 @@ def _move(trials: SizeTrials, owner: Owner, names: Mapping[str, str], formula: s
     }
     return Move(
         kernel=kernel.name,
-        kernel_module=kernel.module,
         kernel_path=kernel.path,
         kernel_line=kernel.line,
         part=part.kind,

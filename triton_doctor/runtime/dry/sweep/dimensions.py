@@ -103,7 +103,7 @@ def parse_vary(options: Sequence[str]) -> dict[str, object]:
     return dimensions
 
 
-def choose_points(dimensions: Sequence[Dimension], *, mixed: int = MIXED) -> tuple[list[Point], list[Point]]:
+def choose_points(dimensions: Sequence[Dimension]) -> tuple[list[Point], list[Point]]:
     """Choose the points to make formulas from, and points held back to test them. Deterministic."""
     chance = random.Random(0)
     sizes = [dimension.choose() for dimension in dimensions]
@@ -111,8 +111,8 @@ def choose_points(dimensions: Sequence[Dimension], *, mixed: int = MIXED) -> tup
     for base in _bases(sizes):
         for position, own in enumerate(sizes):
             alone |= dict.fromkeys((*base[:position], each, *base[position + 1 :]) for each in own)
-    drawn = dict.fromkeys(tuple(dimension.draw(chance) for dimension in dimensions) for _ in range(4 * mixed))
-    extra = [point for point in drawn if point not in alone][:mixed]
+    drawn = dict.fromkeys(tuple(dimension.draw(chance) for dimension in dimensions) for _ in range(4 * MIXED))
+    extra = [point for point in drawn if point not in alone][:MIXED]
     held_back = extra[::3]
     return [*alone, *(point for point in extra if point not in held_back)], held_back
 
