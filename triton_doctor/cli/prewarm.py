@@ -107,7 +107,7 @@ def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> list[Path]:
     if from_tests:
         from triton_doctor.cli.dry import record_dry
 
-        paths += record_dry(())
+        paths += record_dry((), ())
     if not paths:
         raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
     if log := next(filter(is_log, paths), None):
