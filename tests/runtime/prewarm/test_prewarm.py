@@ -108,13 +108,27 @@ def test_requests_compile_nothing_after_the_warm_up_was_prewarmed_with_its_cover
     assert tiers(requests) == ["loaded from disk"] * 5
 
 
-def test_a_missing_recording_is_one_line_with_a_hint(workshop: Workshop) -> None:
-    printed = workshop.doctor("prewarm", status=2)
+@pytest.mark.parametrize(
+    ("named", "printed"),
+    [
+        pytest.param(
+            [], ["there is no recording to prewarm from", "name one that `run -o` wrote, or --from-tests"], id="none"
+        ),
+        pytest.param(
+            ["serve.log"],
+            [
+                "serve.log is no recording: a server's log names kernels, but not their modules, options and target",
+                "`triton-doctor report serve.log` says what to warm up; `run -o` records what prewarm needs",
+            ],
+            id="the log of a server",
+        ),
+    ],
+)
+def test_what_is_no_recording_is_one_line_with_a_hint(workshop: Workshop, named: list[str], printed: list[str]) -> None:
+    (workshop.folder / "serve.log").write_text("WARNING: a kernel was compiled\n")
+    lines = workshop.doctor("prewarm", *named, status=2).splitlines()
 
-    assert printed.splitlines() == [
-        "triton-doctor: there is no recording to prewarm from",
-        "hint: name one that `run -o` wrote, or --from-tests",
-    ]
+    assert lines == [f"triton-doctor: {printed[0]}", f"hint: {printed[1]}"]
 
 
 @pytest.mark.long
