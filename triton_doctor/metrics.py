@@ -7,8 +7,8 @@ A launch that finds its kernel in memory does not come here.
 
 | metric | labels | |
 |---|---|---|
-| `triton_jit_compiles_total` | kernel, tier (compiled, disk), phase (warmup, serving) | launches that found no kernel in memory |
-| `triton_jit_compile_seconds_total` | kernel, tier | what they waited, without what only the first of a process pays |
+| `triton_jit_misses_total` | kernel, tier (compiled, disk), phase (warmup, serving) | launches that found no kernel in memory, and compiled it or loaded it from disk |
+| `triton_jit_miss_seconds_total` | kernel, tier | what they waited, without what only the first of a process pays |
 | `triton_autotune_rounds_total` | kernel | rounds of tuning |
 | `triton_autotune_seconds_total` | kernel | what they took, the compiles in them included |
 | `triton_jit_variants` | kernel | variants in memory, of the process that has most |
@@ -46,13 +46,13 @@ class Metrics:
             raise DoctorError("metrics need prometheus_client, which is not installed", hint=hint) from error
         registry = REGISTRY if registry is None else registry
         self._compiles = Total(
-            "triton_jit_compiles",
+            "triton_jit_misses",
             "Launches that found no kernel in memory.",
             ["kernel", "tier", "phase"],
             registry=registry,
         )
         self._compile_seconds = Total(
-            "triton_jit_compile_seconds", "Seconds that these launches waited.", ["kernel", "tier"], registry=registry
+            "triton_jit_miss_seconds", "Seconds that these launches waited.", ["kernel", "tier"], registry=registry
         )
         self._rounds = Total("triton_autotune_rounds", "Rounds of tuning.", ["kernel"], registry=registry)
         self._round_seconds = Total("triton_autotune_seconds", "Seconds that they took.", ["kernel"], registry=registry)

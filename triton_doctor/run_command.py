@@ -354,6 +354,10 @@ class Watch:
             warm_at_ns=self._warm_at_ns,
             at_most_warm=options.max_compiles_after_warmup,
         )
+        most = [limit for limit in (options.max_compiles, *(count for _, count in self._budgets)) if limit is not None]
+        trials = sum(event.tuning for process in processes for event in process.compiles)
+        if most and trials > min(most):
+            print_message(f"{trials:,} compiles of rounds of tuning do not count toward the limit")
         return list(excess)
 
 

@@ -80,9 +80,9 @@ def test_metrics_of_two_workers_under_load_are_those_of_their_recordings(install
     for tier, name in ((COMPILED, "compiled"), ("loaded from disk", "disk")):
         events = [event for event in recording.compiles if event.tier == tier]
         labels = (("kernel", "scale"), ("tier", name))
-        counted = samples.get(("triton_jit_compiles_total", (labels[0], ("phase", "serving"), labels[1])), 0)
+        counted = samples.get(("triton_jit_misses_total", (labels[0], ("phase", "serving"), labels[1])), 0)
         assert counted == len(events)
-        waited = samples.get(("triton_jit_compile_seconds_total", labels), 0)
+        waited = samples.get(("triton_jit_miss_seconds_total", labels), 0)
         assert waited == pytest.approx(sum(event.duration_us for event in events) / 1e6)
     most = max(len(process.compiles) for process in recording.processes)
     assert samples["triton_jit_variants", (("kernel", "scale"),)] == most
@@ -112,8 +112,8 @@ counting.stop()
     out = runner()("-c", program, str(KERNELS)).stdout
 
     assert 'triton_autotune_rounds_total{kernel="scale"} 1.0' in out
-    assert re.search(r'triton_jit_compiles_total\{kernel="scale",phase="warmup",tier="compiled"\} 2\.0', out)
-    assert re.search(r'triton_jit_compiles_total\{kernel="scale",phase="serving",tier="compiled"\} 1\.0', out)
+    assert re.search(r'triton_jit_misses_total\{kernel="scale",phase="warmup",tier="compiled"\} 2\.0', out)
+    assert re.search(r'triton_jit_misses_total\{kernel="scale",phase="serving",tier="compiled"\} 1\.0', out)
 
 
 def test_client_is_not_imported_before_the_program_does_and_counts_what_came_before(installed, tmp_path):
@@ -132,7 +132,7 @@ print(prometheus_client.generate_latest().decode())
     first, *rest = installed("-c", program, TRITON_DOCTOR="metrics").stdout.splitlines()
 
     assert first == "False"
-    assert 'triton_jit_compiles_total{kernel="scale",phase="warmup",tier="compiled"} 3.0' in rest
+    assert 'triton_jit_misses_total{kernel="scale",phase="warmup",tier="compiled"} 3.0' in rest
 
 
 def test_spans_and_log_lines_are_one_for_each_compile(installed):
@@ -223,7 +223,7 @@ def test_names_of_kernels_beyond_a_number_share_a_label():
         counting.receive(compiled("fused_0"))
 
     samples = client.generate_latest(registry).decode()
-    names = dict(re.findall(r'triton_jit_compiles_total\{kernel="([^"]*)".*\} (.*)', samples))
+    names = dict(re.findall(r'triton_jit_misses_total\{kernel="([^"]*)".*\} (.*)', samples))
     assert names == {"fused_0": "6.0", "fused_1": "1.0", "(others)": "3.0"}
 
 

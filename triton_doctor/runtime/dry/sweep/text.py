@@ -77,6 +77,8 @@ def _lines(sweep: Sweep) -> Iterator[str]:
     for kernel in sorted(sweep.kernels, key=lambda kernel: (-kernel.variants, kernel.name.name)):
         yield ""
         yield from _kernel_lines(kernel, len(sweep.points))
+    if any(moved.is_fixed for kernel in sweep.kernels for moved in kernel.moved):
+        yield "per model: it follows only sizes that a model fixes, those of --fixed"
     if sweep.guesses:
         yield ""
         yield from _guess_lines(sweep)
