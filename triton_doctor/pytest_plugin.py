@@ -46,8 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the mark; begin here if the plugin was loaded too late to begin before the conftest files."""
     config.addinivalue_line(
         "markers",
-        f"{MARK}(at_most, kernel='*', tier=None): fail if a kernel compiles or is loaded from disk more often in the test "
-        "itself; `tier`, compiled or loaded from disk, counts one of these",
+        f"{MARK}(at_most, kernel='*', tier=None): fail if a kernel compiles or is loaded from disk more often in the "
+        "test itself; `tier`, compiled or loaded from disk, counts one of these",
     )
     _begin(config, config.option)
 

@@ -98,7 +98,10 @@ def test_recording_has_each_variant_once_and_says_that_it_is_dry(doctor, folder)
         ((ROWS, "--vary", "batch=x"), "cannot read the sizes of `batch`: 'x'"),
         ((ROWS, "--vary", "batch=8..1"), "`batch=8..1` is empty"),
         ((ROWS, "--vary", "batch=1", "--vary", "batch=2"), "`batch` is varied twice"),
-        ((ROWS, "--vary", "batch=1..8"), "`forward` cannot be called with the dimensions alone: missing a required argument: 'length'"),
+        (
+            (ROWS, "--vary", "batch=1..8"),
+            "`forward` needs more than the dimensions: missing a required argument: 'length'",
+        ),
         ((ROWS, *SPANS, "--fixed", "heads"), "`heads` is fixed, and no dimension: batch, length"),
         ((ROWS, *SPANS, "--target", "cuda:nine"), "no such target"),
     ],

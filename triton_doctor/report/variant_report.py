@@ -62,6 +62,8 @@ def _draw_kernel(kernel: ExplainedKernel, width: int, *, why: bool) -> Iterator[
             yield Text()
             yield from hang("", heading, width)
             yield from _draw_rows(rows, width)
+            if any(parameter.kind is Variability.PER_MODEL for parameter in rows):
+                yield from hang(GAP, "per model: the model's configuration fixes it", width)
     for parameter in kernel.parameters:
         if parameter.findings or (
             parameter.kind in (Variability.PER_CALL, Variability.LOGARITHMIC) and _counts(parameter)

@@ -138,6 +138,16 @@ def test_check_runs_the_command_dry_and_judges_by_it(folder, runner, write):
     assert "1 passed, 1 xfailed" in done.stderr
 
 
+def test_check_runs_no_tests_of_another_project_dry(doctor, folder, write):
+    write("other/pyproject.toml", "")
+    write("other/program.py", KERNEL)
+
+    outcome = doctor("check", "--dry", "other/program.py")
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"other/program.py is in the project {(folder / 'other').resolve()}, and --dry runs the tests" in outcome.err
+
+
 KERNEL = """
 import triton
 import triton.language as tl

@@ -74,6 +74,8 @@ def _mirror(source: Path, target: Path, changed: Mapping[tuple[str, ...], bytes]
                 _mirror(source / entry.name, target / entry.name, below)
 
 
+# The rule whose fix takes a parameter out of the autotune key.
+TUNED_AGAIN = "TRD301"
 # A compile takes seconds at the most; what was made up may be larger than what anybody launches.
 _LONGEST_SECONDS = 60
 _NOT_FOR_CHILDREN = ("TRITON_INTERPRET", "TRITON_KERNEL_DUMP", "TRITON_KERNEL_OVERRIDE", "TRITON_ALWAYS_COMPILE")
@@ -179,6 +181,8 @@ class TrialVerdict:
         if self.before is None:
             return f"{self.outcome}: `{self.kernel}` of {self.path} compiles, and did not as it was; {self.types}"
         variants = f"{self.before} {'variant' if self.before == 1 else 'variants'} before, {self.after} after"
+        keys = sorted({f"`{fix.facts.parameter}`" for fix in self.fixes if fix.code == TUNED_AGAIN})
+        variants += f", and no round of tuning for each value of {' and '.join(keys)}" if keys else ""
         code = "the same" if self.same_code else "other"
         result = f"{variants}{self.cases}; {code} code for equal arguments; {self.types}"
         return f"{self.outcome}: `{self.kernel}` of {self.path} compiles; {result}"

@@ -148,9 +148,12 @@ def require_parameters(function: Callable[..., object], dimensions: Sequence[Dim
     try:
         inspect.signature(function).bind(**{dimension.name: 1 for dimension in dimensions})
     except TypeError as error:
+        takes = inspect.signature(function).parameters
+        strangers = [dimension.name for dimension in dimensions if dimension.name not in takes]
+        reason = f"does not take {', '.join(strangers)}" if strangers else f"needs more than the dimensions: {error}"
         raise DoctorError(
-            f"`{_name(function)}` cannot be called with the dimensions alone: {error}",
-            hint="a sweep passes each dimension as a keyword, and nothing else: name all parameters by --vary",
+            f"`{_name(function)}` {reason}",
+            hint=f"it is called with each dimension as a keyword; it takes {', '.join(takes)}",
         ) from error
     except ValueError:  # a callable whose signature nobody knows
         return
