@@ -24,7 +24,7 @@ TESTS = ("-m", "pytest")
 PYTEST_OPTIONS, DRY_PYTEST = "PYTEST_ADDOPTS", "--triton-doctor-dry"
 
 
-def record_dry(command: Sequence[str], paths: Sequence[str]) -> tuple[Path, ...]:
+def record_dry(command: Sequence[str], paths: Sequence[str] = ()) -> tuple[Path, ...]:
     """Run `command` dry, the tests of the working directory where it is empty, and return what it recorded.
 
     What it prints goes to stderr. That it fails is said: what it did not reach is not judged. Raises DoctorError where
