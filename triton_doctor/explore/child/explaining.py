@@ -49,7 +49,7 @@ def explain(trials: SizeTrials, axes: Mapping[str, SymbolAxes]) -> Explained:
     """Explain each part that moved by the `axes` of the symbols that move it."""
     followed: defaultdict[Owner, list[str]] = defaultdict(list)
     for symbol, alone in trials.alone.items():
-        for owner in alone.moved:
+        for owner in sorted(alone.moved, key=repr):  # a set has another order in each process
             followed[owner].append(symbol)
     groups: defaultdict[tuple[tuple[str, str], ...], list[Owner]] = defaultdict(list)
     for owner, symbols in followed.items():
