@@ -25,6 +25,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What the tests start imports what they imported: it is compiled once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The main process of pytest-xdist gives its workers the width of its terminal, to which reports would be wrapped.
+os.environ.pop("COLUMNS", None)
+
 # As in an activated environment: what the tests start by the name of `python` is the Python that runs them.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 os.environ.pop("VIRTUAL_ENV", None)

@@ -95,7 +95,7 @@ def test_no_pyproject_leaves_the_defaults(folder: Path) -> None:
         pytest.param('triton-version = "new"', ".triton-version is 'new'", 'give a version: "3.6"', id="a word"),
         pytest.param('triton-version = "3.٣"', ".triton-version is '3.٣'", 'give a version: "3.6"', id="Arabic digits"),
         pytest.param(
-            f'triton-version = "3.{"9" * 5000}"', ".triton-version is '3.9", "takes a version", id="a long one"
+            f'triton-version = "3.{"9" * 5000}"', ".triton-version is '3.9", "give a version", id="a long one"
         ),
         pytest.param(f"fixed = {'9' * 5000}", "does not parse: ", "reads its settings there", id="thousands of digits"),
         pytest.param('fixed = ["a b"]', ".fixed is ['a b']", "Python names and expressions", id="no expression"),

@@ -47,5 +47,5 @@ def test_form_that_a_report_does_not_have_is_refused(doctor: Callable[..., Outco
 
     assert (outcome.status, list(folder.iterdir())) == (2, [])
     assert outcome.err == (
-        "triton-doctor: -o found.html: this report has no form html\nhint: it has .txt, .json, .sarif\n"
+        "triton-doctor: -o found.html: this report has no form html\nhint: use .txt, .json, .sarif\n"
     )

@@ -184,7 +184,6 @@ def test_a_kernel_that_moved_to_another_file_is_the_same_kernel(folder: Path) ->
     ("arguments", "status"),
     [
         pytest.param((BEFORE, AFTER, "--fail-on-new"), 0, id="fewer variants"),
-        pytest.param((AFTER, BEFORE, "--fail-on-new", "--kernel", "*nothing*"), 0, id="none of the kernels"),
         pytest.param((AFTER, FIXTURES / "recordings" / "vector_add.jsonl", "--fail-on-new"), 1, id="a new kernel"),
         pytest.param((AFTER, FIXTURES / "recordings" / "vector_add.jsonl"), 0, id="not asked to fail"),
         pytest.param((AFTER, Path("missing.jsonl")), 2, id="no recording"),
