@@ -25,7 +25,7 @@ LIMITS: dict[str, tuple[int, int, int, int]] = {
     "cli": (0, 0, 0, 0),
     "editor": (0, 0, 0, 0),
     "evidence": (0, 0, 0, 0),
-    "explore": (0, 0, 8, 0),
+    "explore": (0, 0, 7, 0),
     "machine": (0, 0, 0, 0),
     "report": (0, 0, 0, 0),
     "runtime": (0, 0, 0, 0),

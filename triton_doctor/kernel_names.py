@@ -21,9 +21,10 @@ def is_generic(name: str) -> bool:
 
 
 def report_name(qualname: str, path: str) -> str:
-    """Return the name of the function `qualname` of the file at `path`: `add_rows`, but `Pack.kernel`.
+    """Return the name of the function `qualname` of the file at `path` in reports: `add_rows`.
 
-    What encloses the function names it, else its module; a package's `__init__` is its folder.
+    A name that says nothing, such as `kernel`, follows that of its class or outer function, else of its module:
+    `Pack.kernel`. For the `__init__.py` of a package the module is the folder.
     """
     *outer, name = [part for part in _PLACES.sub("", qualname).split(".") if part]
     if not is_generic(name):

@@ -77,8 +77,8 @@ ExitZero = Annotated[
 Shown = Annotated[
     list[Show] | None,
     typer.Option(
-        help="List more: info the notes, undecided the constexprs that no launch in the source decides, unresolved the "
-        "launches of unknown kernels, all each of these and the code of each cause. In --output-format full.",
+        help="List more in --output-format full. info: notes; undecided: constexprs that no launch in the source "
+        "decides; unresolved: launches of unknown kernels; all: each of these, and the source lines of causes.",
         show_default="none",
         rich_help_panel=REPORTING,
     ),

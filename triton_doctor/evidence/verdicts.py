@@ -216,7 +216,7 @@ JUDGES: Mapping[str, Callable[[Finding, RecordedKernel], Evidence]] = {
 
 
 def confirmed(seen: RecordedKernel, what: str, price: Price, *, values: int | None = None) -> Evidence:
-    """Return evidence that the prediction happened, at the price `price`."""
+    """Return evidence that a run showed what a finding predicts; `price` is what that cost."""
     return Evidence(
         verdict=Verdict.CONFIRMED,
         text=", ".join(filter(None, [what, *describe_price(price)])),

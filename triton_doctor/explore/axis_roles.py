@@ -104,7 +104,7 @@ class Judgements:
 
     @cached_property
     def _checked(self) -> Mapping[tuple[str, int, str], tuple[Role, str]]:
-        """Return what `check` decides of each part of a key, by the kernel's file, its line and the name."""
+        """Return the role that `check` gives each parameter and the reason, by file, line of the kernel and name."""
         found: dict[tuple[str, int, str], tuple[Role, str]] = {}
         for parameter in parameters(self._found.graph.project):
             kernel, source = parameter.kernel, parameter.worst

@@ -116,7 +116,7 @@ END = _Point(1 << 30, ())
 def read_spaces(
     project: Project, kernel: Kernel, launches: Sequence[LinkedLaunch], is_reached: Callable[[Function], bool]
 ) -> list[LaunchSpace]:
-    """Return the formulas of `launches` for `kernel`. Callers that are not reached pass nothing."""
+    """Return what each of `launches` can pass to `kernel`. Callers that the program never reaches do not count."""
     hinted: dict[tuple[int, str], AbstractNumber] = {}
     for parameter in Parameters(project, thorough_interpreter_of(project)).of(kernel, lambda kernel, param: True):
         hinted |= {(id(source.launch), parameter.param.name): source.number for source in parameter.sources}

@@ -184,7 +184,7 @@ class _KeySearch:
         return True
 
     def _of_component(self, formulas: dict[str, Expr]) -> list[dict[str, Outcome]]:
-        """Return the combinations of outcomes of `formulas`, without those that cannot be worked out."""
+        """Return the combinations of values that `formulas` can take, without those that cannot be evaluated."""
         formulas = dict(formulas)
         while formulas:
             try:

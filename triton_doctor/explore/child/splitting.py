@@ -144,9 +144,9 @@ def detach(state: State, symbol: str, place: Place, size: int) -> State:
 
 
 def _telling_sizes(alone: Alone, watched: Sequence[Owner]) -> list[int]:
-    """Sizes at which most of the parts `watched` differ from those of the state: one that is larger, and a smaller one.
+    """Return up to two sizes at which most of the key parts `watched` differ from their values at the first size.
 
-    An axis may be free up to the size of another, or from it.
+    One is smaller than the first size and one larger: another axis may bound this one from above or from below.
     """
     (base, first), *others = ((size, seen.values) for size, seen in alone.ran.items())
     telling = sorted(others, key=lambda each: -len(find_moved((first, each[1])).intersection(watched)))

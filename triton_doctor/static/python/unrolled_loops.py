@@ -49,7 +49,7 @@ class RangeObstacles(NamedTuple):
     is_known: bool = False
 
     def __bool__(self) -> bool:
-        """Return whether anything may."""
+        """Return whether anything may keep a loop unrolled."""
         return self.is_known or bool(self.carried)
 
 

@@ -128,7 +128,7 @@ def _counts(project: Project, launch: LinkedLaunch, candidates: Sequence[_Candid
 
 
 def _may_be_a_count(launch: LinkedLaunch, origin: Expr) -> bool:
-    """Return whether it is no tensor, stride or fraction, and no multiple of 16 by a literal factor."""
+    """Return whether `origin` may be a count: no tensor, stride or fraction, and not multiplied by 16 or the like."""
     match origin:
         case Call(Attr(_, "stride")):
             return False

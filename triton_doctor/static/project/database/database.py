@@ -123,7 +123,7 @@ class Database:
         return role is Role.SUBJECT or (role is not None and calls_subscript(self.python[path].__contains__))
 
     def launchers(self, kernels: Iterable[tuple[str, str]]) -> list[str]:
-        """Return other files than subjects that may launch one of `kernels`, each (last name of its module, name)."""
+        """Return the files, beside those that are checked, that may launch one of `kernels`: (module, kernel name)."""
         names = {name for _, name in kernels}
         homes = {home for home, _ in kernels}
         found = []

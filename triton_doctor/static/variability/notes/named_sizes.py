@@ -90,7 +90,7 @@ def _hint_of_several(number: AbstractNumber, binding: Binding, frame: CallFrame)
 
 
 def _hint_from_output(number: AbstractNumber, name: str, frame: CallFrame) -> AbstractNumber:
-    """Return the first axis of a tensor that is the width of another: of a weight `(N, K)` with an output `(M, N)`."""
+    """Add a hint towards the model to axis 0 of a weight `(N, K)` if an output `(M, N)` has that width."""
     match number.size:
         case DimProduct((Dim(_, 0),), ()) if name in output_widths(frame.function):
             width = AxisContext(name=name, is_output_width=True)

@@ -126,7 +126,7 @@ class AbstractNumber(NamedTuple):
 
     @property
     def depends_on_notes(self) -> bool:
-        """Return whether the decision would differ without what the author wrote for readers."""
+        """Return whether the decision would differ without comments, docstrings and names of axes."""
         checked = (frozenset(hint for hint in term.hints if not hint.hint.in_words) for term in self.terms)
         terms = frozenset(Term(hints, term.is_power) for hints, term in zip(checked, self.terms, strict=True))
         if terms == self.terms:
