@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -71,7 +72,8 @@ def run(tmp_path_factory) -> Callable[..., str]:
 
     def start(where: str, *words: str) -> str:
         command = [sys.executable, "-m", "triton_doctor", *words]
-        done = subprocess.run(command, cwd=folder / where, capture_output=True, text=True, check=False)
+        environment = os.environ | {"COLUMNS": "80"}
+        done = subprocess.run(command, cwd=folder / where, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
