@@ -365,8 +365,8 @@ def write_form(account: Account, processes: Sequence[Recording], path: Path) -> 
     """Write the report to `path`, in the form of its suffix. Returns why that failed."""
     from pathlib import Path
 
+    from triton_doctor.report import choose_form
     from triton_doctor.report.recording import RunForm, render_account
-    from triton_doctor.report.suffix import choose_form
 
     form = choose_form(RunForm, None, path)
     text = render_account(account, form, recordings=processes, cwd=Path(working_folder()), color=False)

@@ -346,23 +346,49 @@ def test_launch_behind_code_that_was_not_read_keeps_the_cover_from_being_proved(
     assert reason in [gap.reason for gap in found.gaps]
 
 
-@pytest.mark.parametrize("is_swept", [False, True])
-def test_launch_that_a_sweep_made_is_proved_though_its_kernel_is_not_read(tmp_path: Path, is_swept: bool) -> None:
+NO_CALLER = "`kernel` is an argument of `indirect`, and no caller is followed for it"
+
+
+@pytest.mark.parametrize(
+    ("is_per_model", "expected"),
+    [
+        pytest.param(
+            None,
+            [
+                "no launch of it is read: code that is not followed launches it",
+                f"the kernel of a launch is not found: {NO_CALLER}",
+            ],
+            id="no sweep",
+        ),
+        pytest.param(True, [], id="swept, only the model moves the key"),
+        pytest.param(
+            False,
+            ["a launch of it is not read, and in a sweep `BLOCK` had 2 values over 2 shapes, follows batch"],
+            id="swept, a call moves the key",
+        ),
+    ],
+)
+def test_launch_that_a_sweep_made_is_proved_unless_a_call_moves_the_key(
+    tmp_path: Path, is_per_model: bool | None, expected: list[str]
+) -> None:
     indirect = "def indirect(kernel):\n    kernel[(1,)](1)\n"
     site = LaunchSite(path=str(tmp_path / "ops.py"), line=len(KERNELS.splitlines()) + 2, function="indirect")
     event = replace(compiled(tmp_path), launch_site=site)
     moved = SweepEvent(
-        **dict.fromkeys(("part", "name", "formula", "growth", "entry"), "x"),
+        **dict.fromkeys(("part", "growth", "entry"), "x"),
         **dict.fromkeys(("values", "points", "at_ns"), 2),
         function="scale",
         module="ops",
-        follows=(),
-        per_model=False,
+        name="BLOCK",
+        formula="",
+        follows=("batch",),
+        per_model=bool(is_per_model),
     )
+    events = [event] if is_per_model is None else [event, moved]
 
-    found = cover(tmp_path, indirect, event, *[moved] * is_swept, serve="import ops\n\nops.indirect(ops.pick())\n")
+    found = cover(tmp_path, indirect, *events, serve="import ops\n\nops.indirect(ops.pick())\n")
 
-    assert len(found.gaps) == 2 * (not is_swept)
+    assert sorted(gap.reason for gap in found.gaps) == expected
 
 
 def test_parameter_that_the_helper_of_a_declared_launch_fills_is_open(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def check(
     Needs neither torch nor triton. The exit status is 0 for clean, 1 for found, 2 for could not do it.
     """
     from triton_doctor.cli.checking import CheckRequest, delete_cache, run_check
-    from triton_doctor.report.suffix import choose_form
+    from triton_doctor.report import choose_form
 
     if clean:
         delete_cache()

@@ -26,9 +26,9 @@ def compare(
     from triton_doctor.cli.messages import print_message
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
+    from triton_doctor.report import choose_form
     from triton_doctor.report.comparison import render_comparison
     from triton_doctor.report.comparison.compare import compare_runs
-    from triton_doctor.report.suffix import choose_form
 
     require_output(output, (file for path in (before, after) for file in (path, *path.glob("*.jsonl"))))
     form = choose_form(CompareForm, output_format, output)

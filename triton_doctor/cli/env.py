@@ -50,8 +50,8 @@ def env(
     from triton_doctor.errors import DoctorError, working_folder
     from triton_doctor.machine.diagnose import diagnose, version_of
     from triton_doctor.machine.probe import probe, read_env_file, read_process
+    from triton_doctor.report import choose_form
     from triton_doctor.report.machine import render_machine
-    from triton_doctor.report.suffix import choose_form
     from triton_doctor.selection import is_selected
     from triton_doctor.settings import load_settings, override, severity
     from triton_doctor.variables import parse_version

@@ -56,10 +56,10 @@ def report(
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.cli.streams import require_output, write_report
     from triton_doctor.errors import DoctorError, working_folder
+    from triton_doctor.report import choose_form
     from triton_doctor.report.recording import render_account
     from triton_doctor.report.recording.choice import choose, sort_kernels
     from triton_doctor.report.recording.unserved import explain_unserved
-    from triton_doctor.report.suffix import choose_form
     from triton_doctor.runtime.account import account
     from triton_doctor.runtime.engine_logs import is_log
     from triton_doctor.terminal import color_report, width_of_report

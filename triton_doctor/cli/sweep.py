@@ -143,7 +143,7 @@ def sweep(
     varied alone, then some of the product. A part of a key that changes is told with the formula that it follows.
     """
     from triton_doctor.errors import DoctorError
-    from triton_doctor.report.suffix import choose_form
+    from triton_doctor.report import choose_form
 
     recording, report_file = (output, None) if output and output.suffix == ".jsonl" else (None, output)
     is_json = choose_form(SweepForm, output_format, report_file) is SweepForm.JSON

@@ -44,7 +44,9 @@ KEPT_VARIABLES = (
 )
 KEPT_PREFIXES = ("TRITON_", "TORCH_", "TORCHINDUCTOR_", "TRITONDOCTOR_")
 SECRET_WORDS = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "_KEY")
+# Children pretend a GPU, and must not find the one that is there: not each has a sandbox to hide it.
 SET_VARIABLES = {
+    "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "",
     "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }  # fmt: skip

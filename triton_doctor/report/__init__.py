@@ -1,17 +1,26 @@
-"""A scan to text: one file a form."""
+"""The forms of reports, and a scan to text: one file a form."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from triton_doctor.errors import DoctorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from triton_doctor.finding import Finding
     from triton_doctor.plan import Replacement
     from triton_doctor.static.scan import Scan
+
+
+# A trace that Perfetto opens is JSON as well, and is named x.trace.json or x.trace.
+FORMS = {".json": "json", ".sarif": "sarif", ".md": "markdown", ".html": "html", ".trace": "trace"}
+
+Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
 class Form(StrEnum):
@@ -81,3 +90,21 @@ def render(scan: Scan, form: Form, view: View) -> str:
             from triton_doctor.report.sarif import render_sarif
 
             return render_sarif(scan, view.replaced)
+
+
+def choose_form(forms: type[Chosen], wanted: Chosen | None, file: Path | None) -> Chosen:
+    """Return `wanted`, else the form that the suffix of `file` names, else the first of `forms`.
+
+    Raises DoctorError for a suffix that names the form of another report.
+    """
+    default, *others = forms
+    if wanted is not None:
+        return wanted
+    word = None if file is None else "trace" if ".trace" in file.suffixes else FORMS.get(file.suffix)
+    if word is None:
+        return default
+    named = {form.value: form for form in others}
+    if word not in named:
+        known = [suffix for suffix, name in FORMS.items() if name in named]
+        raise DoctorError(f"-o {file}: this report has no form {word}", hint=f"use .txt, {', '.join(known)}")
+    return named[word]

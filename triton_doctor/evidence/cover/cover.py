@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.runtime.event import AutotuneEvent, KernelName
+    from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, KernelName
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import LinkedLaunch, Project
@@ -79,9 +79,10 @@ class CoverSearch:
     ) -> None:
         self._project, self._unresolved, self._base, self._cwd, self._show = project, unresolved, base, cwd, show
         self._recordings, self._variants = recordings, variants
-        # A sweep calls all that reaches a launch: what it launched there needs no reading.
-        sweeps = (swept for swept in recordings if any(isinstance(event, SweepEvent) for event in swept.events))
+        # A sweep shows which kernel a launch starts, and which parts of its key move, where no launch is read.
+        sweeps = [swept for swept in recordings if any(isinstance(event, SweepEvent) for event in swept.events)]
         self._swept = [event for sweep in sweeps for event in sweep.compiles if event.launch_site is not None]
+        self._moved = [event for sweep in sweeps for event in sweep.events if isinstance(event, SweepEvent)]
         self._owners = self._find_owners()
         self._entries = tuple(sorted(set(self._find_entries())))
         self._reached = tuple(find_reached(project, entry, FRAMEWORKS) for entry in self._entries)
@@ -98,9 +99,7 @@ class CoverSearch:
             if not recorded:
                 gaps += [self._gap(NOT_LAUNCHED, launch, kernel=kernel.name) for launch in launches[:1]]
                 continue
-            if not launches and not any(event.kernel in names for event in self._swept):
-                reason = "no launch of it is read: code that is not followed launches it"
-                gaps.append(self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason))
+            gaps += self._unread(kernel, names, launches)
             read = [
                 space._replace(path=self._show(space.path))
                 for space in read_spaces(self._project, kernel, launches, self._is_reached)
@@ -170,15 +169,31 @@ class CoverSearch:
         graph = interpreter_of(self._project).call_graph
         return not graph.is_no_program(launch.module, launch.function, launch.launch.arms)
 
-    def _is_swept(self, launch: LinkedLaunch) -> bool:
-        """Return whether a sweep launched a kernel at `launch`."""
+    def _unread(self, kernel: Kernel, names: Sequence[KernelName], launches: Sequence[LinkedLaunch]) -> Iterator[Gap]:
+        """Yield what is not proved of a kernel that no launch, or not each launch, is read of."""
+        here = {event.kernel for launch in self._unresolved for event in self._swept_at(launch)}
+        if launches and here.isdisjoint(names):
+            return
+        reason = "no launch of it is read: code that is not followed launches it"
+        if not any(event.kernel in names for event in self._swept):
+            yield self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=reason)
+        swept = {(name.name, name.module) for name in names}
+        for part in self._moved:
+            if (part.function, part.module) in swept and not part.per_model:
+                moved = f"a launch of it is not read, and in a sweep `{part.name}` had {part.describe()}"
+                yield self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=moved)
+
+    def _swept_at(self, launch: LinkedLaunch) -> list[CompileEvent]:
+        """Return what a sweep compiled for `launch`."""
         lines = range(launch.launch.span.line, launch.launch.span.end_line + 1)
         whole = (self._base / launch.module.path).as_posix()
-        sites = (event.launch_site for event in self._swept)
-        return any(site is not None and site.line in lines and is_program(whole, site.path) for site in sites)
+        sites = ((event, event.launch_site) for event in self._swept)
+        return [
+            event for event, site in sites if site is not None and site.line in lines and is_program(whole, site.path)
+        ]
 
     def _unproved(self) -> Iterator[Gap]:
-        for launch in (launch for launch in self._unresolved if self._counts(launch) and not self._is_swept(launch)):
+        for launch in (launch for launch in self._unresolved if self._counts(launch) and not self._swept_at(launch)):
             reason = f"the kernel of a launch is not found: {explain_unresolved(launch, self._project.names)}"
             yield self._gap(NOT_PROVED, launch, reason=reason)
         if not all(map(self._counts, self._project.launches)):

@@ -288,6 +288,7 @@ class _Reader:
         if self._is_followed(resolved) or self._lasts(resolved):
             return resolved
         name = self._choice(("test", spell(test), self._versions(test, point)), spell(test), UNKNOWN)
+        # Its kind stays open: an option behind the test is not proved.
         self._choices[name.id] = self._choices[name.id]._replace(values=(True, False))
         return name
 
@@ -305,11 +306,7 @@ class _Reader:
 
     def _lasts(self, formula: Expr) -> bool:
         """Return whether `formula` has one value as long as the program lasts."""
-        choices = (
-            self._choices[part.id]
-            for part in every_part(formula)
-            if isinstance(part, Name) and part.id in self._choices
-        )
+        choices = (self._choices[name] for name in choices_in(formula))
         return all(choice.kind is ChoiceKind.RECORDED and not choice.may_be_none for choice in choices)
 
     def _one_of(self, values: tuple[Expr, ...], expr: Expr) -> Expr:
@@ -499,3 +496,8 @@ def _union(parts: Iterator[tuple[object, ...] | None]) -> tuple[object, ...] | N
             return None
         found |= {(type(value), value): value for value in part}
     return tuple(found.values())
+
+
+def choices_in(formula: Expr) -> frozenset[str]:
+    """Return the names of the choices that `formula` is computed from."""
+    return frozenset(part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))

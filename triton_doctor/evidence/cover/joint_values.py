@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.evidence.cover.formulas import Choice, ChoiceKind
+from triton_doctor.evidence.cover.formulas import Choice, ChoiceKind, choices_in
 from triton_doctor.static.python.ir import (
     BinaryOp,
     Call,
@@ -118,11 +118,6 @@ def _known(formula: Expr, chosen: Mapping[str, object]) -> Any:
     if value is SOMETHING:
         raise UnknownValueError
     return value
-
-
-def choices_in(formula: Expr) -> frozenset[str]:
-    """Return the names of the choices that `formula` is computed from."""
-    return frozenset(part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
 
 
 def list_forms(formula: Expr) -> tuple[object, ...] | None:

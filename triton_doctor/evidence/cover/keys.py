@@ -8,12 +8,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.cover import NOT_PROVED, Gap, ParameterSpace
-from triton_doctor.evidence.cover.formulas import ChoiceKind
+from triton_doctor.evidence.cover.formulas import ChoiceKind, choices_in
 from triton_doctor.evidence.cover.joint_values import (
     LARGEST,
     SOMETHING,
     UnknownValueError,
-    choices_in,
     combine,
     evaluate,
     is_bucket,
