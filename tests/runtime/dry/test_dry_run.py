@@ -82,7 +82,8 @@ def test_what_the_target_names_is_what_the_program_is_told(kernels):
 
     had = torch.cuda.is_available()
     with triton_doctor.dry_run(target="cuda:80,sms=99") as recording:
-        properties = torch.cuda.get_device_properties(0)
+        properties = torch.cuda.get_device_properties(device=0)
+        torch.cuda.set_rng_state(torch.cuda.get_rng_state(device="cuda"), device="cuda")
         kernels.launch_scale(torch.randn(64, device="cuda"))
 
     assert (properties.multi_processor_count, torch.cuda.is_available()) == (99, had)

@@ -6,16 +6,19 @@ import triton_doctor
 from triton_doctor.runtime.dry.questions import DryStopError
 
 
-def test_lengths_and_offsets_have_their_values(dry):
+@pytest.mark.parametrize("inference", [False, True], ids=["training", "inference"])
+def test_lengths_and_offsets_have_their_values(dry, inference):
     import torch
 
-    lengths = torch.tensor([3, 0, 5], device="cuda")
-    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    with torch.inference_mode(inference):
+        lengths = torch.tensor([3, 0, 5], device="cuda")
+        offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
 
-    assert offsets.tolist() == [0, 3, 3, 8]
-    assert int(lengths.max()) == 5
-    assert lengths.nonzero().flatten().tolist() == [0, 2]
-    assert (torch.arange(4, device="cuda").view(2, 2).T.reshape(-1)).tolist() == [0, 2, 1, 3]
+        assert offsets.tolist() == [0, 3, 3, 8]
+        assert int(lengths.max()) == 5
+        assert lengths.nonzero().flatten().tolist() == [0, 2]
+        assert (torch.arange(4, device="cuda").view(2, 2).T.reshape(-1)).tolist() == [0, 2, 1, 3]
+        assert torch.cat([lengths.new_tensor([1]), lengths]).tolist() == [1, 3, 0, 5]
     assert dry.guesses == ()
 
 
@@ -76,6 +79,17 @@ def test_comparisons_hold_and_nothing_is_nan(dry):
     assert ((x - y).abs() < 1e-3).all()
     assert (x - y).abs().max().item() == 0
     torch.testing.assert_close(x, y)
+
+
+def test_results_agree_and_are_alike(dry):
+    import torch
+    from torch.nn.functional import cosine_similarity
+
+    result, expected = torch.randn(8, 64, device="cuda"), torch.randn(8, 64, device="cuda")
+    error = (result - expected).flatten().square().mean().sqrt() / expected.square().mean().sqrt()
+
+    assert error.item() < 1e-3
+    assert cosine_similarity(result.flatten(), expected.flatten(), dim=0).item() > 0.99
 
 
 def test_variants_after_a_guess_are_marked_until_the_next_case(dry, kernels):

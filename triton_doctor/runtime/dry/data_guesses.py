@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 aten = torch.ops.aten
 # Operators remembered of what made a tensor.
-MOST_MADE = 4
-# A number that two of these made is probably a difference between results.
-OF_ERRORS = frozenset(
-    {"sub", "abs", "isclose", "max", "amax", "mean", "norm", "linalg_vector_norm", "sum", "_to_copy", "div"}
-)
+MOST_MADE = 8
+# A number that one of these made is probably a difference between results; without one, it may be a similarity.
+OF_ERRORS = frozenset({"sub", "rsub", "abs", "isclose", "ne", "dist", "mse_loss", "l1_loss"})
 UNCHANGING = frozenset({"_to_copy", "view", "detach", "alias", "select"})
 TRUE_FROM = frozenset(
     {"all", "lt", "le", "eq", "isclose", "isfinite", "logical_and", "bitwise_and", "logical_not", "bitwise_not"}
@@ -171,7 +169,7 @@ def _guess_usual(tensor: Any) -> bool | int | float | complex:
     if tensor.dtype == torch.bool:
         return next((name for name in made if name not in UNCHANGING), "") in TRUE_FROM
     if tensor.dtype.is_floating_point:
-        return 0.0 if sum(name in OF_ERRORS for name in made) >= 2 else 1.0
+        return 1.0 if OF_ERRORS.isdisjoint(made) else 0.0
     return complex(1) if tensor.dtype.is_complex else UNKNOWN_INTEGER
 
 

@@ -146,6 +146,12 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
             if kernel is not None:
                 with self, torch._C._AutoDispatchBelowAutograd():
                     return kernel(*args, **kwargs)
+        if torch.is_inference_mode_enabled() and isinstance(func, torch._ops.OpOverload):
+            # Elsewhere operators that are made of others arrive in parts.
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         short = name.rpartition("::")[2]
         tensors = find_tensors(args, kwargs)
         known = short not in UNFILLED and all(value_of(tensor) is not None for tensor in tensors)
