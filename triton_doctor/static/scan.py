@@ -230,10 +230,10 @@ def sum_up(findings: Sequence[Finding], projects: Sequence[Path], cwd: Path) -> 
         name = f"`{first.facts.kernel}`"
         message = first.message.replace(name, f"{name} and {len(others)} other kernel{'s' * (len(others) > 1)}", 1)
         advices = Counter(finding.advice for finding in group).most_common()
-        advice = "; ".join(f"{advice} ({count} kernel{'s' * (count > 1)})" for advice, count in advices)
+        counted = "; ".join(f"{advice} ({count} kernel{'s' * (count > 1)})" for advice, count in advices)
         # Of no kernel: the other places are none of its launches.
         facts = Facts(also=tuple(Location(other.path, other.span.line) for other in others))
-        advice = advice if len(advices) > 1 else first.advice
+        advice = counted if len(advices) > 1 else first.advice
         summed.append(replace(first, message=message, advice=advice, facts=facts))
     return [*(finding for finding in findings if finding.code not in ONE_A_PROJECT), *summed]
 
