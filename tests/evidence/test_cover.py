@@ -403,6 +403,45 @@ def answer(x, bias):
     assert gaps(found) == [("n", "")]
 
 
+PACKAGE = {
+    "lib/pkg/__init__.py": "",
+    "lib/pkg/ops/kernels.py": f"""{KERNELS}
+def answer(n, bias=None):
+    x = torch.empty(n, device="cuda")
+    scale[(1,)](x, bias, n, BLOCK=64, HAS_BIAS=bias is not None)
+""",
+    "lib/pkg/api.py": """\
+from pkg.ops.kernels import answer
+
+
+def handle(lengths: list[int], bias=None):
+    answer(len(lengths), bias)
+""",
+    "app/serve.py": "import pkg.api\n\npkg.api.handle(read(), bias=read())\n",
+}
+
+
+@pytest.mark.parametrize("asked", ["lib/pkg", "lib/pkg/ops", "lib/pkg/ops/kernels.py", "lib/pkg/api.py"])
+@pytest.mark.parametrize("working", ["app", "lib/pkg/ops", "elsewhere"])
+def test_callers_in_the_whole_package_count_whatever_part_of_it_is_asked(
+    tmp_path: Path, asked: str, working: str
+) -> None:
+    for path, text in PACKAGE.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "elsewhere").mkdir()
+    event = compiled(tmp_path)
+    kernel = replace(event.kernel, module="pkg.ops.kernels", path=str(tmp_path / "lib/pkg/ops/kernels.py"))
+    recording = process([replace(event, kernel=kernel)], 1)
+    header = replace(recording.headers[0], command=("python", str(tmp_path / "app/serve.py")))
+    recording = Recording(headers=[header], events=recording.events)
+    sources = [tmp_path / "app/serve.py", tmp_path / asked]
+    found = find_cover([recording], gather_variants([recording]).variants, sources, cwd=tmp_path / working)
+
+    assert gaps(found) == []
+    assert [word for word in told(found) if "bias" not in word] == ["n 1", "n no multiple of 16"]
+
+
 def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> None:
     found = cover(tmp_path, FULL)
     (tmp_path / "serve.py").unlink()
