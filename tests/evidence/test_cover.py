@@ -9,7 +9,7 @@ import pytest
 from tests.evidence.recorded import process
 from triton_doctor.cli.cover import find_cover
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName, LaunchSite
+from triton_doctor.runtime.event import KEPT, NOT_KEPT, AutotuneEvent, CompileEvent, CompileKey, KernelName, LaunchSite
 from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.runtime.sweep_event import SweepEvent
@@ -453,7 +453,7 @@ def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> No
 
 KEEP = "pass `cache_results=True`, or set TRITON_CACHE_AUTOTUNING=1 where the program starts"
 TUNED = KERNELS.replace(
-    "@triton.jit\n", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"]{kept})\n@triton.jit\n'
+    "@triton.jit\n", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n@triton.jit\n'
 )
 TUNED_LAUNCH = """\
 def answer(lengths: list[int]):
@@ -464,7 +464,7 @@ def answer(lengths: list[int]):
 """
 
 
-def tuned(folder: Path, n: int) -> AutotuneEvent:
+def tuned(folder: Path, n: int, kept: str = KEPT) -> AutotuneEvent:
     """A round of tuning for one size."""
     return AutotuneEvent(
         kernel=compiled(folder).kernel,
@@ -477,12 +477,13 @@ def tuned(folder: Path, n: int) -> AutotuneEvent:
         thread=1,
         rank=None,
         at_ns=0,
+        kept=kept,
     )
 
 
 def test_sizes_that_were_not_tuned_and_tuning_that_is_not_kept_are_named(tmp_path: Path) -> None:
-    ops = TUNED.replace("{kept}", "") + TUNED_LAUNCH.format(test="if n > 3: raise ValueError")
-    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
+    ops = TUNED + TUNED_LAUNCH.format(test="if n > 3: raise ValueError")
+    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3, NOT_KEPT), ops=ops)
 
     assert [gap.reason for gap in found.gaps if gap.kind == NOT_TUNED] == [
         "not tuned for n 1",
@@ -492,7 +493,7 @@ def test_sizes_that_were_not_tuned_and_tuning_that_is_not_kept_are_named(tmp_pat
 
 
 def test_tuning_key_that_is_a_raw_size_is_open(tmp_path: Path) -> None:
-    ops = TUNED.replace("{kept}", ", cache_results=True") + TUNED_LAUNCH.format(test="pass")
+    ops = TUNED + TUNED_LAUNCH.format(test="pass")
     found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
 
     assert gaps(found) == [("n", "TRD301")]
