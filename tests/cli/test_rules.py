@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from typer.main import get_command
 from triton_doctor import __version__
 from triton_doctor.cli import app
 from triton_doctor.cli.help import TASKS
+from triton_doctor.report.rule_page import render_page
 from triton_doctor.rulebook import page_paths, read_page, split_sections
 
 if TYPE_CHECKING:
@@ -143,6 +145,15 @@ def test_pages_fit_a_narrow_terminal(
     monkeypatch.setattr("os.environ", {**os.environ, "COLUMNS": str(width)})
 
     assert max(len(line) for line in doctor(*arguments).out.splitlines()) <= width
+
+
+def test_link_from_a_page_to_another_is_shown_as_its_code() -> None:
+    for code in page_paths():
+        text = " ".join(render_page(read_page(code), color=False, width=80).split())
+        assert not re.findall(r"\S*\]\((?:file|TRD)\S*", text), code
+    assert "as fast as before, which TRD208 tells as an info" in " ".join(
+        render_page(read_page("TRD201"), color=False, width=80).split()
+    )
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

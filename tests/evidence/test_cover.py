@@ -9,7 +9,7 @@ import pytest
 from tests.evidence.recorded import process
 from triton_doctor.cli.cover import find_cover
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover
-from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, CompileKey, KernelName, LaunchSite
+from triton_doctor.runtime.event import KEPT, NOT_KEPT, AutotuneEvent, CompileEvent, CompileKey, KernelName, LaunchSite
 from triton_doctor.runtime.prewarm.kernel_variants import gather_variants
 from triton_doctor.runtime.recording import Recording
 from triton_doctor.runtime.sweep_event import SweepEvent
@@ -403,6 +403,45 @@ def answer(x, bias):
     assert gaps(found) == [("n", "")]
 
 
+PACKAGE = {
+    "lib/pkg/__init__.py": "",
+    "lib/pkg/ops/kernels.py": f"""{KERNELS}
+def answer(n, bias=None):
+    x = torch.empty(n, device="cuda")
+    scale[(1,)](x, bias, n, BLOCK=64, HAS_BIAS=bias is not None)
+""",
+    "lib/pkg/api.py": """\
+from pkg.ops.kernels import answer
+
+
+def handle(lengths: list[int], bias=None):
+    answer(len(lengths), bias)
+""",
+    "app/serve.py": "import pkg.api\n\npkg.api.handle(read(), bias=read())\n",
+}
+
+
+@pytest.mark.parametrize("asked", ["lib/pkg", "lib/pkg/ops", "lib/pkg/ops/kernels.py", "lib/pkg/api.py"])
+@pytest.mark.parametrize("working", ["app", "lib/pkg/ops", "elsewhere"])
+def test_callers_in_the_whole_package_count_whatever_part_of_it_is_asked(
+    tmp_path: Path, asked: str, working: str
+) -> None:
+    for path, text in PACKAGE.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "elsewhere").mkdir()
+    event = compiled(tmp_path)
+    kernel = replace(event.kernel, module="pkg.ops.kernels", path=str(tmp_path / "lib/pkg/ops/kernels.py"))
+    recording = process([replace(event, kernel=kernel)], 1)
+    header = replace(recording.headers[0], command=("python", str(tmp_path / "app/serve.py")))
+    recording = Recording(headers=[header], events=recording.events)
+    sources = [tmp_path / "app/serve.py", tmp_path / asked]
+    found = find_cover([recording], gather_variants([recording]).variants, sources, cwd=tmp_path / working)
+
+    assert gaps(found) == []
+    assert [word for word in told(found) if "bias" not in word] == ["n 1", "n no multiple of 16"]
+
+
 def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> None:
     found = cover(tmp_path, FULL)
     (tmp_path / "serve.py").unlink()
@@ -414,7 +453,7 @@ def test_recording_whose_script_is_not_here_proves_nothing(tmp_path: Path) -> No
 
 KEEP = "pass `cache_results=True`, or set TRITON_CACHE_AUTOTUNING=1 where the program starts"
 TUNED = KERNELS.replace(
-    "@triton.jit\n", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"]{kept})\n@triton.jit\n'
+    "@triton.jit\n", '@triton.autotune(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n@triton.jit\n'
 )
 TUNED_LAUNCH = """\
 def answer(lengths: list[int]):
@@ -425,7 +464,7 @@ def answer(lengths: list[int]):
 """
 
 
-def tuned(folder: Path, n: int) -> AutotuneEvent:
+def tuned(folder: Path, n: int, kept: str = KEPT) -> AutotuneEvent:
     """A round of tuning for one size."""
     return AutotuneEvent(
         kernel=compiled(folder).kernel,
@@ -438,12 +477,13 @@ def tuned(folder: Path, n: int) -> AutotuneEvent:
         thread=1,
         rank=None,
         at_ns=0,
+        kept=kept,
     )
 
 
 def test_sizes_that_were_not_tuned_and_tuning_that_is_not_kept_are_named(tmp_path: Path) -> None:
-    ops = TUNED.replace("{kept}", "") + TUNED_LAUNCH.format(test="if n > 3: raise ValueError")
-    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
+    ops = TUNED + TUNED_LAUNCH.format(test="if n > 3: raise ValueError")
+    found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3, NOT_KEPT), ops=ops)
 
     assert [gap.reason for gap in found.gaps if gap.kind == NOT_TUNED] == [
         "not tuned for n 1",
@@ -453,7 +493,7 @@ def test_sizes_that_were_not_tuned_and_tuning_that_is_not_kept_are_named(tmp_pat
 
 
 def test_tuning_key_that_is_a_raw_size_is_open(tmp_path: Path) -> None:
-    ops = TUNED.replace("{kept}", ", cache_results=True") + TUNED_LAUNCH.format(test="pass")
+    ops = TUNED + TUNED_LAUNCH.format(test="pass")
     found = cover(tmp_path, "", compiled(tmp_path, n=""), tuned(tmp_path, 3), ops=ops)
 
     assert gaps(found) == [("n", "TRD301")]

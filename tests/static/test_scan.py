@@ -154,6 +154,44 @@ def test_per_file_ignores_are_relative_to_the_settings(folder: Path, write: Writ
     assert [finding.path for finding in found] == ["a.py", "x/benchmarks/c.py"]
 
 
+TUNED_KERNEL = """\
+import triton
+
+
+@triton.autotune(configs=[triton.Config({{"B": 16}}), triton.Config({{"B": 32}}{hook})], key=[])
+@triton.jit
+def {name}(x_ptr, B: triton.language.constexpr):
+    triton.language.store(x_ptr, B)
+
+
+def run(x):
+    {name}[(1,)](x)
+"""
+
+
+def test_tuning_that_is_not_kept_is_one_finding_a_project_whatever_its_packages_and_remedies(
+    folder: Path, write: Write
+) -> None:
+    for path, name, hook in [
+        ("one/first/a.py", "plain", ""),
+        ("one/second/b.py", "hooked", ", pre_hook=print"),
+        ("one/second/c.py", "other", ""),
+        ("two/d.py", "alone", ""),
+    ]:
+        write(path, TUNED_KERNEL.format(name=name, hook=hook))
+    chosen = Settings(root=folder, select=("TRD304",))
+    files = list(find_files([folder], chosen, cwd=folder))
+
+    one, two = scan(files, chosen, cwd=folder, projects=[folder / "one", folder / "two"]).findings
+
+    assert "`plain` and 2 other kernels again" in one.message
+    assert "AUTOTUNING=1 (2 kernels); a `pre_hook`" in str(one.advice)
+    assert str(one.advice).endswith("(1 kernel)")
+    assert [(place.path, place.line) for place in one.facts.also] == [("one/second/b.py", 4), ("one/second/c.py", 4)]
+    assert "`alone` again" in two.message
+    assert len(scan(files, chosen, cwd=folder).findings) == 1
+
+
 def test_rule_that_is_off_is_silent(folder: Path, write: Write) -> None:
     write("a.py", "triton.jit(")
 

@@ -17,7 +17,7 @@ from triton_doctor.static.project.analysis.summaries import summarize_files
 from triton_doctor.static.project.database.database import Database
 from triton_doctor.static.project.database.dependencies import NO_CHANGES
 from triton_doctor.static.sources.shown_paths import path_shower
-from triton_doctor.static.sources.workspace import find_workspace
+from triton_doctor.static.sources.workspace import find_workspace, importable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,19 +35,23 @@ def find_cover(
 ) -> Cover:
     """Return what `recordings`, with `variants`, lack for the program whose source is below `sources`.
 
-    Without `sources`, the projects of the recorded scripts and kernels are read. Raises DoctorError for a path that is
-    not there.
+    The whole packages around `sources` are read: callers anywhere in them decide what a kernel is passed. Without
+    `sources`, the recorded scripts and the packages of recorded kernels are. Raises DoctorError for a path that is not
+    there.
     """
     from triton_doctor.settings import load_settings
 
-    asked = [*sources] or [*dict.fromkeys((*_scripts(recordings, cwd), *_packages(variants)))]
+    asked = [*sources] or [*dict.fromkeys((*_scripts(recordings, cwd), *_kernels(variants)))]
     if not asked:
         reason = "neither the recorded script nor its kernels are here: `--src` names the source"
         return Cover(gaps=(Gap(kind=NOT_PROVED, path="", line=0, reason=reason),))
-    workspace = find_workspace(asked, load_settings(cwd / asked[0]), cwd=cwd)
+    places = [(cwd / path).resolve() for path in asked]
+    around = (importable(place if place.is_dir() else place.parent) for place in places)
+    packages = {package for package, folder in around if package != folder}
+    workspace = find_workspace([*asked, *sorted(packages)], load_settings(cwd / asked[0]), cwd=cwd)
     database = Database(workspace.files)
     # Where packages are imported from: of an environment, no folder above the script.
-    tops = {(cwd / path).resolve().parent for path in asked if (cwd / path / "__init__.py").is_file()}
+    tops = {package.parent for package in packages}
     roots = (top.relative_to(workspace.base).as_posix() for top in tops if top.is_relative_to(workspace.base))
     database.source_roots = sorted({*database.source_roots, *roots} - {"."})
     summaries = summarize_files(database, {}, NO_CHANGES)
@@ -68,12 +72,10 @@ def _scripts(recordings: Sequence[Recording], cwd: Path) -> Iterator[Path]:
             yield script
 
 
-def _packages(variants: Sequence[KernelVariant]) -> Iterator[Path]:
-    """Yield the outermost packages, or the files, of the kernels of `variants` that are here."""
+def _kernels(variants: Sequence[KernelVariant]) -> Iterator[Path]:
+    """Yield the files of the kernels of `variants` that are here."""
     for path in dict.fromkeys(Path(variant.kernel.path) for variant in variants):
         if path.is_file() and path.suffix == ".py":
-            while (path.parent / "__init__.py").is_file():
-                path = path.parent
             yield path
 
 

@@ -74,8 +74,10 @@ def prewarm(
     import json
     import os
 
+    from triton_doctor.cli.cover import find_cover
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.errors import DoctorError
+    from triton_doctor.evidence.cover import Cover
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.prewarm import cover_object
     from triton_doctor.runtime.prewarm.prewarm_plan import make_plan
@@ -83,18 +85,24 @@ def prewarm(
     paths = find_recordings(recordings or (), from_tests=from_tests)
     recorded = read_named(paths)
     require_triton(target or ())
-    foreseen = Foreseen(recorded.processes, src or (), Path.cwd())
-    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only, foresee=foreseen.find)
+    cover = Cover()
+
+    def foresee(variants: "Sequence[KernelVariant]") -> "Sequence[KernelVariant]":
+        nonlocal cover
+        cover = find_cover(recorded.processes, variants, src or (), cwd=Path.cwd())
+        return cover.missing
+
+    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only, foresee=foresee)
     if not plan.variants:
         raise DoctorError("no kernel was compiled in these recordings", hint="record a run that launches kernels")
     if list_keys:
-        typer.echo(json.dumps(cover_object(foreseen.cover), indent=2, default=str))
+        typer.echo(json.dumps(cover_object(cover), indent=2, default=str))
         raise typer.Exit(0 if recorded.whole else STOPPED)
     if output is not None:
         write_plan(plan, recorded.processes, output, paths)
     print_differences(plan)
     folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
-    whole = check_cache(plan, folder, jobs, foreseen.cover) if check else fill_cache(plan, folder, jobs, cluster)
+    whole = check_cache(plan, folder, jobs, cover) if check else fill_cache(plan, folder, jobs, cluster)
     raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
 
 
@@ -155,23 +163,6 @@ def fill_cache(plan: "PrewarmPlan", folder: Path, jobs: int | None, cluster: str
         )
     typer.echo(render_prewarmed(result), nl=False)
     return result.is_whole
-
-
-class Foreseen:
-    """What the source shows beside the recordings: `cover` is empty until `find` was called."""
-
-    def __init__(self, processes: "Sequence[Recording]", sources: "Sequence[Path]", cwd: Path) -> None:
-        from triton_doctor.evidence.cover import Cover
-
-        self.cover = Cover()
-        self._processes, self._sources, self._cwd = processes, sources, cwd
-
-    def find(self, variants: "Sequence[KernelVariant]") -> "Sequence[KernelVariant]":
-        """Return the variants that the program can need beside the recorded `variants`."""
-        from triton_doctor.cli.cover import find_cover
-
-        self.cover = find_cover(self._processes, variants, self._sources, cwd=self._cwd)
-        return self.cover.missing
 
 
 def write_plan(plan: "PrewarmPlan", processes: "Sequence[Recording]", output: Path, inputs: "Sequence[Path]") -> None:

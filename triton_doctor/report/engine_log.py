@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from triton_doctor.phrases import plural
+from triton_doctor.report.json import finding_object
 from triton_doctor.runtime.engine_logs import TUNED, VLLM
 from triton_doctor.terminal import escape_line
 
@@ -89,14 +90,5 @@ def _as_json(kernel: KernelInLog) -> dict[str, Any]:
         ],
         "changed": {name: list(values) for name, values in kernel.values if len(values) > 1},
         "values": {name: list(values) for name, values in kernel.values},
-        "findings": [
-            {
-                "code": finding.code,
-                "path": finding.path,
-                "line": finding.span.line,
-                "message": finding.message,
-                "advice": finding.advice,
-            }
-            for finding in kernel.findings
-        ],
+        "findings": [finding_object(finding) for finding in kernel.findings],
     }

@@ -8,7 +8,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from triton_doctor.rulebook import installed_home
+from triton_doctor.rulebook import PAGE_NAME
 from triton_doctor.terminal import environment_of_console
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 SCHEMA = 1
 INDENT = "    "
 NARROWEST_SUMMARY = 30
-# An address is wider than a column: in a table a link is its text.
+# An address is wider than a column: in a table a link is its text. So is one to a page, which `rule` shows: Markdown
+# has no links to files (markdown-it-py 4.3 common/normalize_url.py:79).
 LINK, ROW = re.compile(r"\[([^]]+)\]\([^)]+\)"), re.compile(r"^\|.*$", re.MULTILINE)
+PAGE_LINK = re.compile(rf"\[([^]]+)\]\({PAGE_NAME.pattern}\)")
 
 
 def render_page(page: RulePage, *, color: bool, width: int) -> str:
@@ -40,7 +42,7 @@ def render_page(page: RulePage, *, color: bool, width: int) -> str:
     )
     facts = f"{page.severity.label}, found by {page.evidence} evidence, since {page.since}"
     console.print(Text(f"{page.code} {page.name}", "bold"), Text(facts, "dim"), Text(page.summary), Text(), sep="\n")
-    console.print(fold_tables(ROW.sub(lambda row: LINK.sub(r"\1", row[0]), installed_home().link_pages(page.markdown))))
+    console.print(fold_tables(ROW.sub(lambda row: LINK.sub(r"\1", row[0]), PAGE_LINK.sub(r"\1", page.markdown))))
     assert isinstance(console.file, io.StringIO)
     # Markdown is drawn in lines as wide as the console, most of them blanks.
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from triton_doctor.errors import DoctorError
@@ -21,22 +21,29 @@ if TYPE_CHECKING:
 
 COMPILED, LOADED, TUNED = "compiled", "loaded", "tuned"
 VLLM, SGLANG, PRINTED = "vLLM's JIT monitor", "SGLang's watch on Triton", "TRITON_PRINT_AUTOTUNING"
-_VLLM = re.compile(
-    r"(?P<backend>\w+) (?:kernel )?JIT compilation during inference: "
-    r"(?P<kernel>[\w.<>]+)(?: \((?P<detail>.*)\))?\. This causes"
+# What happened, who says so, and the line.
+_LINES = (
+    (
+        *(COMPILED, VLLM),
+        re.compile(
+            r"\b(?P<backend>\w+) (?:kernel )?JIT compilation during inference: "
+            r"(?P<kernel>[\w.<>]+)(?: \((?P<detail>.*)\))?\. This causes"
+        ),
+    ),
+    (
+        *(COMPILED, SGLANG),
+        re.compile(r"Triton kernel '(?P<kernel>[^']+)' took (?P<seconds>[\d.]+) s to compile after serving started"),
+    ),
+    (LOADED, SGLANG, re.compile(r"Triton kernel '(?P<kernel>[^']+)' device-loaded after serving started")),
+    (TUNED, PRINTED, re.compile(r"Triton autotuning for function (?P<kernel>\w+)(?=,| finished after)")),
 )
-_SGLANG = re.compile(r"Triton kernel '(?P<kernel>[^']+)' took (?P<seconds>[\d.]+) s to compile after serving started")
-_SGLANG_LOAD = re.compile(r"Triton kernel '(?P<kernel>[^']+)' device-loaded after serving started")
-_TUNING = re.compile(r"Triton autotuning for function (?P<kernel>\w+)(?:,| finished after (?P<seconds>[\d.]+)s)")
-_TUNING_KEY = re.compile(r"with key as (?P<key>\(.*\)),")
-_TUNING_TIME = re.compile(r"finished after (?P<seconds>[\d.]+)s")
 # A round is printed on four lines, among which other processes may print.
 _LINES_OF_A_ROUND = 12
+_TUNING_KEY = re.compile(r"with key as (\(.*\)),")
+_TUNING_TIME = re.compile(r"finished after ([\d.]+)s")
 _KEY = re.compile(r"key=(\[\(.*?\)\])")
-_CONSTANTS = re.compile(r"constexprs=\{(.*?)\}(?:;|$)")
-_SIGNATURE = re.compile(r"signature=\{(.*?)\}(?:;|$)")
+_NAMED = tuple(re.compile(rf"{part}=\{{(.*?)\}}(?:;|$)") for part in ("signature", "constexprs"))
 _ITEM = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\[[^\]]*\]|\([^)]*\)|[^,]+)")
-_MARKS = ("JIT compilation during inference", "after serving started", "Triton autotuning for function")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +58,11 @@ class LoggedKernel:
     what: str
     source: str
     line: int
-    backend: str = "Triton"
-    key: tuple[tuple[str, object], ...] = ()
-    named: Mapping[str, str] = field(default_factory=dict)
-    tuning_key: str = ""
-    seconds: float | None = None
+    backend: str
+    key: tuple[tuple[str, object], ...]
+    named: Mapping[str, str]
+    tuning_key: str
+    seconds: float | None
 
 
 def is_log(path: Path) -> bool:
@@ -79,47 +86,38 @@ def read_log(path: Path) -> tuple[LoggedKernel, ...]:
 
 def _read(lines: list[str]) -> Iterator[LoggedKernel]:
     for at, line in enumerate(lines):
-        if not any(mark in line for mark in _MARKS):
-            continue
-        if match := _VLLM.search(line):
-            detail = match["detail"] or ""
+        for what, source, pattern in _LINES:
+            match = pattern.search(line)
+            if match is None:
+                continue
+            found = match.groupdict("")
+            detail, took = found.get("detail", ""), found.get("seconds", "")
+            tuning_key = ""
+            if what == TUNED:
+                following = pattern.split("\n".join(lines[at : at + _LINES_OF_A_ROUND])[match.end() :])[0]
+                tuning_key, took = _first(_TUNING_KEY, following), _first(_TUNING_TIME, following)
+            items = (item for part in _NAMED for item in _ITEM.findall(_first(part, detail)))
             yield LoggedKernel(
                 kernel=match["kernel"],
-                what=COMPILED,
-                source=VLLM,
+                what=what,
+                source=source,
                 line=at + 1,
-                backend=match["backend"],
+                backend=found.get("backend", "Triton"),
                 key=_read_key(detail),
-                named=_read_items(_SIGNATURE, detail) | _read_items(_CONSTANTS, detail),
+                named={name: value.strip().strip("'") for name, value in items},
+                tuning_key=tuning_key,
+                seconds=float(took) if took else None,
             )
-        elif match := _SGLANG.search(line):
-            seconds = float(match["seconds"])
-            yield LoggedKernel(kernel=match["kernel"], what=COMPILED, source=SGLANG, line=at + 1, seconds=seconds)
-        elif match := _SGLANG_LOAD.search(line):
-            yield LoggedKernel(kernel=match["kernel"], what=LOADED, source=SGLANG, line=at + 1)
-        elif match := _TUNING.search(line):
-            rest = "\n".join(lines[at : at + _LINES_OF_A_ROUND])
-            rest = rest[: following.start()] if (following := _TUNING.search(rest, len(line))) else rest
-            key, took = _TUNING_KEY.search(rest), _TUNING_TIME.search(rest)
-            yield LoggedKernel(
-                kernel=match["kernel"],
-                what=TUNED,
-                source=PRINTED,
-                line=at + 1,
-                tuning_key=key["key"] if key else "",
-                seconds=float(took["seconds"]) if took else None,
-            )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""
 
 
 def _read_key(detail: str) -> tuple[tuple[str, object], ...]:
-    match = _KEY.search(detail)
     try:
-        parts = ast.literal_eval(match[1]) if match else []
+        parts = ast.literal_eval(_first(_KEY, detail) or "()")
     except (ValueError, SyntaxError):  # cut off, or a constant that is no literal
         return ()
     return tuple(tuple(part) for part in parts) if all(len(part) == 2 for part in parts) else ()
-
-
-def _read_items(pattern: re.Pattern[str], detail: str) -> dict[str, str]:
-    match = pattern.search(detail)
-    return {name: value.strip().strip("'") for name, value in _ITEM.findall(match[1])} if match else {}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from triton_doctor.finding import Location, Severity, split_cell
+from triton_doctor.finding import Facts, Location, Severity, split_cell
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.rulebook import page_paths
 from triton_doctor.scan_caches import emptying_scan_caches
@@ -134,7 +135,7 @@ def scan(
     if notebooks:
         seen = [show_cells(finding, notebooks.read) for finding in seen]
         undecided = tuple(size.relocate(partial(show_location, read=notebooks.read)) for size in undecided)
-    seen = sum_up(seen)
+    seen = sum_up(seen, projects, cwd)
     seen = list(leave_out_own([*move_to_reported(seen, report_paths, notebooks.source_of)], projects or (cwd,)))
     return Scan(
         findings=tuple(sorted(seen, key=lambda finding: finding.order)),
@@ -209,19 +210,31 @@ def show_scan(scan: Scan, base: Path, cwd: Path) -> Scan:
     )
 
 
-def sum_up(findings: Sequence[Finding]) -> list[Finding]:
-    """Return `findings` with those of ONE_A_PROJECT that give the same advice as one, at the first kernel by path."""
-    groups: dict[tuple[str, str | None], list[Finding]] = {}
+def sum_up(findings: Sequence[Finding], projects: Sequence[Path], cwd: Path) -> list[Finding]:
+    """Return `findings` with those of ONE_A_PROJECT as one for each of `projects`, at the first kernel by path.
+
+    A file in none of them counts as one of `cwd`.
+    """
+    innermost = sorted(projects, key=lambda root: len(root.parts), reverse=True)
+    groups: defaultdict[tuple[str, Path], list[Finding]] = defaultdict(list)
     for finding in sorted(findings, key=lambda finding: finding.order):
         if finding.code in ONE_A_PROJECT:
-            groups.setdefault((finding.code, finding.advice), []).append(finding)
+            project = next((root for root in innermost if (cwd / finding.path).is_relative_to(root)), cwd)
+            groups[finding.code, project].append(finding)
     summed = []
-    for first, *others in groups.values():
+    for group in groups.values():
+        first, *others = group
+        if not others:
+            summed.append(first)
+            continue
         name = f"`{first.facts.kernel}`"
-        more = f"{name} and {len(others)} other kernel{'s' if len(others) > 1 else ''}" if others else name
-        also = tuple(Location(other.path, other.span.line) for other in others)
-        message = first.message.replace(name, more, 1)
-        summed.append(replace(first, message=message, facts=replace(first.facts, also=also)))
+        message = first.message.replace(name, f"{name} and {len(others)} other kernel{'s' * (len(others) > 1)}", 1)
+        advices = Counter(finding.advice for finding in group).most_common()
+        counted = "; ".join(f"{advice} ({count} kernel{'s' * (count > 1)})" for advice, count in advices)
+        # Of no kernel: the other places are none of its launches.
+        facts = Facts(also=tuple(Location(other.path, other.span.line) for other in others))
+        advice = counted if len(advices) > 1 else first.advice
+        summed.append(replace(first, message=message, advice=advice, facts=facts))
     return [*(finding for finding in findings if finding.code not in ONE_A_PROJECT), *summed]
 
 

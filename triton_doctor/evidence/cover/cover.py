@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from triton_doctor.runtime.event import AutotuneEvent, CompileEvent, KernelName
+    from triton_doctor.runtime.event import CompileEvent, KernelName
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
     from triton_doctor.static.project.project import LinkedLaunch, Project
-    from triton_doctor.static.python.function import Function
+    from triton_doctor.static.python.function import Binding, CallSite, Function, Returned
     from triton_doctor.static.python.ir import Expr
 
 # Their own kernels are no program's, and torch.compile's are not prewarmed.
@@ -37,7 +37,10 @@ FRAMEWORKS = frozenset({"torch", "triton", "triton_doctor", "torchvision", "torc
 MISALIGNED = "TRD209"
 # What is sliced and holds no elements.
 NO_TENSORS = frozenset({"argv", "args", "shape", "stride", "parts", "words", "os", "str"})
-TUNING_VARIABLE = "TRITON_CACHE_AUTOTUNING"
+REMEDIES = {
+    HOOKED: "a `pre_hook` of a config keeps the timings from being kept",
+    NOT_KEPT: "pass `cache_results=True`, or set TRITON_CACHE_AUTOTUNING=1 where the program starts",
+}
 
 
 def base_of_view(expr: Expr) -> Expr | None:
@@ -47,11 +50,8 @@ def base_of_view(expr: Expr) -> Expr | None:
             keys = key.items if isinstance(key, TupleExpr) else (key,)
             return None if all(_is_aligned(part.lower) for part in keys if isinstance(part, Slice)) else base
         case Call(Attr(base, "narrow" | "chunk" | "split" | "tensor_split" | "unbind" | "select"), args):
-            return (
-                base
-                if not any(isinstance(argument, Const) and isinstance(argument.value, str) for argument in args)
-                else None
-            )
+            texts = (part for part in args if isinstance(part, Const) and isinstance(part.value, str))
+            return base if next(texts, None) is None else None
         case _:
             return None
 
@@ -216,22 +216,20 @@ class CoverSearch:
             module = self._project.modules[path]
             function = module.functions[name]
             frame = interpreter.frame(module, function)
-            written = [
-                (binding.value, binding.order, binding.arms, binding.line)
-                for found in function.bindings.values()
-                for binding in found
+            written: list[tuple[Expr, Binding | Returned | CallSite]] = [
+                (binding.value, binding) for found in function.bindings.values() for binding in found
             ]
-            written += [(returned.value, returned.order, returned.arms, returned.line) for returned in function.returns]
-            written += [(call.call, call.order, call.arms, call.line) for call in function.calls]
-            for expr, order, arms, line in written:
+            written += [(returned.value, returned) for returned in function.returns]
+            written += [(call.call, call) for call in function.calls]
+            for expr, at in written:
                 for part in every_part(expr):
                     base = base_of_view(part)
                     if base is None or final_name(base) in NO_TENSORS:
                         continue
-                    value = interpreter.value(base, ProgramPoint(frame, order, arms, line=line))
+                    value = interpreter.value(base, ProgramPoint(frame, at.order, at.arms, line=at.line))
                     if isinstance(value, Tensor | SymbolicValue | Union):
                         reason = f"`{spell(part)}` may be unaligned: a kernel that is passed it needs a variant more"
-                        yield Gap(kind=NOT_PROVED, path=self._show(path), line=line, reason=reason, code=MISALIGNED)
+                        yield Gap(kind=NOT_PROVED, path=self._show(path), line=at.line, reason=reason, code=MISALIGNED)
 
     def _find_unaligned(self) -> Mapping[tuple[str, int], set[str]]:
         """Return, by path and line of a kernel, the parameters that may begin at any element of a tensor."""
@@ -257,20 +255,6 @@ class CoverSearch:
             if not any({(name, repr(value)) for name, value in wanted} <= key for key in seen):
                 text = ", ".join(f"{name} {value!r}" for name, value in wanted)
                 yield self._gap(NOT_TUNED, launches[0], kernel=kernel.name, reason=f"not tuned for {text}")
-        lost = self._explain_loss(kernel, events)
-        if lost:
-            yield self._gap(NOT_TUNED, kernel, kernel=kernel.name, reason=f"each start tunes it again: {lost}")
-
-    def _explain_loss(self, kernel: Kernel, events: Sequence[AutotuneEvent]) -> str:
-        """Return why the next process tunes `kernel` again; empty if it does not, or has nothing to tune."""
-        kept = {event.kept for event in events}
-        if HOOKED in kept:
-            return "a `pre_hook` of a config keeps the timings from being kept"
-        variables = [dict(header.variables) for recording in self._recordings for header in recording.headers]
-        is_set = all(
-            variable.get(TUNING_VARIABLE, "").lower() in ("1", "true", "on", "yes", "y") for variable in variables
-        )
-        is_kept = is_set or kernel.autotune is None or kernel.autotune.keeps
-        if NOT_KEPT in kept or ("" in kept and not is_kept):
-            return f"pass `cache_results=True`, or set {TUNING_VARIABLE}=1 where the program starts"
-        return ""
+        for kept in sorted({event.kept for event in events if event.is_lost}):
+            reason = f"each start tunes it again: {REMEDIES[kept]}"
+            yield self._gap(NOT_TUNED, kernel, kernel=kernel.name, reason=reason)

@@ -29,7 +29,6 @@ from triton_doctor.static.python.ir import (
     IterItem,
     Lambda,
     Name,
-    Star,
     Subscript,
     TupleExpr,
     Unpacked,
@@ -38,7 +37,7 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.interpreter.known_literals import find_global
+from triton_doctor.static.variability.interpreter.known_literals import find_global, passes_more
 from triton_doctor.static.variability.queries.kernel_hints import thorough_interpreter_of
 from triton_doctor.static.variability.queries.parameter_uses import bind_arguments
 from triton_doctor.static.variability.queries.parameters import Parameters
@@ -46,12 +45,12 @@ from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNum
 from triton_doctor.static.variability.values.values import DictValue, ProgramPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from triton_doctor.static.project.calls.called_names import Caller
     from triton_doctor.static.project.project import LinkedLaunch, Project
     from triton_doctor.static.python.function import BranchArm, Function, HostParam
-    from triton_doctor.static.python.module import Kernel, Module
+    from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 
 # With the least number of arguments that are numbers: `max(lengths)` is of a list.
@@ -197,53 +196,48 @@ class _Reader:
         )
 
     def _resolve(self, expr: Expr, point: _Point, steps: int = 2 * MOST_NAMES) -> Expr:
-        if steps == 0:
-            return self._leaf(expr, point)
-        match expr:
+        def each(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
+            return tuple(self._resolve(part, point, steps - 1) for part in exprs)
+
+        match expr if steps else None:
             case Const():
                 return expr
             case Subscript(Name(table), Const(str(name))) if table == self._table and name in self._given:
                 return self._given[name]
             case Name(name):
                 bound = reaching_definitions(self._function, name, point.order, point.arms)
-                is_param = self._function.param(name) is not None
                 if len(bound.bindings) == 1 and bound.certain:
                     (binding,) = bound.bindings
                     value = self._resolve(binding.value, _Point(binding.order, binding.arms), steps - 1)
                     self._narrow(value, expr, point)
                     return value
-                if bound.bindings and (bound.certain or is_param):
+                if bound.bindings and (bound.certain or self._function.param(name) is not None):
                     return self._by_tests(bound, expr, point, steps - 1)
             case BinaryOp(op, operands):
-                return BinaryOp(op, tuple(self._resolve(operand, point, steps - 1) for operand in operands))
+                return BinaryOp(op, each(operands))
             case Compare(op, operands):
-                return self._compare(
-                    Compare(op, tuple(self._resolve(operand, point, steps - 1) for operand in operands)), expr
-                )
+                compared = each(operands)
+                self._note_none(op, compared)
+                return Compare(op, compared)
             case Conditional(test, options, operator):
-                resolved = tuple(self._resolve(option, point, steps - 1) for option in options)
-                if test is None:
-                    return Conditional(None, resolved, operator)
-                return Conditional(self._test(test, point, steps - 1), resolved, operator)
-            case Call(func, args, ()) if _is_arithmetic(func, args):
-                return Call(
-                    Name(final_name(func)), tuple(self._resolve(argument, point, steps - 1) for argument in args), ()
-                )
+                resolved = each(options)
+                return Conditional(None if test is None else self._test(test, point, steps - 1), resolved, operator)
+            case Call(func, args, ()) if len(args) >= ARITHMETIC.get(final_name(func), len(args) + 1):
+                return Call(Name(final_name(func)), each(args), ())
             case Unpacked(TupleExpr(items), int(position), size, False) if len(items) == size:
                 return self._resolve(items[position], point, steps - 1)
             case _:
                 pass
         return self._leaf(expr, point)
 
-    def _compare(self, compare: Compare, expr: Expr) -> Expr:
-        """Return `compare`; of something that is tested for None, note that it may be."""
-        match compare:
-            case Compare("is" | "is not", (Name(name), Const(None))):
+    def _note_none(self, op: str, operands: tuple[Expr, ...]) -> None:
+        """Note that what is tested for None may be None, unless it lasts or its values are known."""
+        match op, operands:
+            case "is" | "is not", (Name(name), Const(None)):
                 choice = self._choices[name]
                 is_lasting = choice.number.kind in (Variability.FIXED, Variability.PER_MODEL)
                 if not is_lasting and choice.kind is not ChoiceKind.FINITE:
                     self._choices[name] = choice._replace(may_be_none=True)
-        return compare
 
     def _narrow(self, formula: Expr, expr: Expr, point: _Point) -> None:
         """Add to the choice `formula` the bounds that tests of the name `expr` give it: `if n > 64: raise`."""
@@ -319,7 +313,7 @@ class _Reader:
         number = self._number(expr, point)
         if number.literal is not ... and isinstance(number.literal, int | float | str | bool | None):
             return Const(number.literal)
-        values = self._finite(expr, self._launch.module, self._function, point, 0)
+        values = self._values(expr, self._function, point)
         # Like the types, the kind of device is that of the recording.
         is_device = isinstance(expr, Attr) and expr.name == "type" and final_name(expr.base) == "device"
         if is_device or (isinstance(expr, Name) and self._is_set_at_import(expr.id)):
@@ -327,8 +321,8 @@ class _Reader:
         identity: object = ("text", spell(expr), self._versions(expr, point))
         if number.size is not None:
             identity = ("size", number.size)
-        may_be_none = self._may_be_none(expr, self._function, point)
-        return self._choice(identity, spell(expr), number, values=tuple(values or ()), may_be_none=may_be_none)
+        known = () if ... in values else values
+        return self._choice(identity, spell(expr), number, values=known, may_be_none=None in values)
 
     def _is_set_at_import(self, name: str) -> bool:
         """Return whether `name` is a global that keeps the value that it got when its module was imported."""
@@ -357,125 +351,81 @@ class _Reader:
             self._choices[name] = Choice(_kind(number, values), text, number, values, may_be_none)
         return Name(name)
 
-    def _may_be_none(self, expr: Expr | None, function: Function, point: _Point, depth: int = 0) -> bool:
-        """Return whether `expr` may be None at `point`, by what the callers of `function` pass or leave out."""
-        match expr:
-            case Const(value):
-                return value is None
-            case Conditional(_, options):
-                return any(self._may_be_none(option, function, point, depth) for option in options)
-            case Name(name):
-                param, flag = function.param(name), none_flag(name)
-                bound = reaching_definitions(function, name, point.order, point.arms)
-                is_given = any(arm.given == name or (arm.flag == flag and not arm.is_true) for arm in point.arms)
-                is_replaced = any(
-                    arm.flag == flag and arm.is_true and set(binding.arms) - {arm} <= set(point.arms)
-                    for binding in bound.bindings
-                    for arm in binding.arms
-                )
-                values = ((binding.value, _Point(binding.order, binding.arms)) for binding in bound.bindings)
-                if any(self._may_be_none(value, function, place, depth + 1) for value, place in values):
-                    return True
-                if param is None or bound.certain or is_given or is_replaced:
-                    return False
-                return self._is_passed_none(function, param, depth)
-            case _:
-                return False
+    def _values(self, expr: Expr | None, function: Function, point: _Point, depth: int = 0) -> tuple[object, ...]:
+        """Return the literals that `expr` may be at `point`, by all callers of `function`; `...` for other values."""
 
-    def _is_passed_none(self, function: Function, param: HostParam, depth: int) -> bool:
-        """Return whether a caller passes None for `param`, or may leave a default of None.
+        def every(exprs: Iterable[Expr | None]) -> tuple[object, ...]:
+            return _union(self._values(expr, function, point, depth + 1) for expr in exprs)
 
-        A helper that other functions of its module call is called by nobody else: a warm-up calls what requests call,
-        and may pass what they leave.
-        """
-        callers = self._callers(function)
-        home = self._interpreter.project.names.home(function)
-        is_helper = callers and not self._interpreter.reachability.exports(home, function)
-        for caller, bound in callers:
-            site, inner, given = caller.site, caller.function, bound.get(param.name)
-            if given is None or inner.path != function.path or inner.name == "<module>":
-                is_helper = False
-            if depth < MOST_DEPTH and self._may_be_none(given, inner, _Point(site.order, site.arms), depth + 1):
-                return True
-        return param.default == Const(None) and not is_helper
-
-    def _finite(
-        self, expr: Expr, module: Module, function: Function, point: _Point, depth: int
-    ) -> tuple[object, ...] | None:
-        """Return all values that `expr` may have, if each of them is a literal; flags have two."""
-
-        def every(exprs: Iterable[Expr]) -> tuple[object, ...] | None:
-            return _union(self._finite(expr, module, function, point, depth + 1) for expr in exprs)
-
-        if depth > MOST_DEPTH:
-            return None
         match expr:
             case Const(value):
                 return (value,)
             case Compare():
                 return (True, False)
-            case Conditional(_, options, None):
-                return every(options)
+            case Conditional(_, options, operator):
+                return every((*options, None) if operator else options)
             case IterItem(TupleExpr(items)):
                 return every(items)
             case Unpacked(IterItem(TupleExpr(rows)), int(at), size, False):
                 whole = [row.items[at] for row in rows if isinstance(row, TupleExpr) and len(row.items) == size]
-                return every(whole) if len(whole) == len(rows) else None
-            case Name(name) if (param := function.param(name)) is not None:
-                return self._passed(function, param, point, depth) if name not in function.bindings else None
-            case Name(name) if name in function.bindings:
-                bound = reaching_definitions(function, name, point.order, point.arms)
-                values = (
-                    self._finite(binding.value, module, function, _Point(binding.order, binding.arms), depth + 1)
-                    for binding in bound.bindings
-                )
-                return _union(values) if bound.certain else None
+                return every(whole) if len(whole) == len(rows) else (...,)
+            case Name(name) if depth <= MOST_DEPTH and (name in function.bindings or function.param(name) is not None):
+                return self._named(name, function, point, depth)
             case Name() | Attr():
-                frame = self._interpreter.frame(module, function)
-                literal = self._interpreter.number(expr, ProgramPoint(frame, point.order, point.arms)).literal
-                return (literal,) if literal is not ... else None
+                frame = self._interpreter.frame(self._interpreter.project.names.home(function), function)
+                return (self._interpreter.number(expr, ProgramPoint(frame, point.order, point.arms)).literal,)
             case _:
-                return None
+                return (...,)
 
-    def _passed(self, function: Function, param: HostParam, point: _Point, depth: int) -> tuple[object, ...] | None:
-        """Return all values that callers pass for `param`, if each is a literal; flags have two."""
-        is_flag = param.annotation == "bool" or (isinstance(param.default, Const) and type(param.default.value) is bool)
-        unknown = (True, False) if is_flag else None
-        callers = self._callers(function)
-        if not callers or len(self._interpreter.caller_arguments.called(function)) > MOST_CALLERS:
-            return unknown
-        if any(param.name not in bound and _hides(caller.site.call) for caller, bound in callers):
-            return unknown
-        given = [
-            self._finite(
-                bound[param.name],
-                caller.module,
-                caller.function,
-                _Point(caller.site.order, caller.site.arms),
-                depth + 1,
-            )
-            for caller, bound in callers
-            if param.name in bound
+    def _named(self, name: str, function: Function, point: _Point, depth: int) -> tuple[object, ...]:
+        """Return what the local or parameter `name` may be, by its assignments and what callers pass."""
+        param, flag = function.param(name), none_flag(name)
+        bound = reaching_definitions(function, name, point.order, point.arms)
+        found = [
+            self._values(binding.value, function, _Point(binding.order, binding.arms), depth + 1)
+            for binding in bound.bindings
         ]
-        if len(given) < len(callers):
-            home = self._interpreter.project.names.home(function)
-            given.append(self._finite(param.default, home, home.top, END, depth + 1) if param.default else None)
-        return _union(iter(given)) or unknown
+        if param is not None and not bound.certain:
+            is_given = any(arm.given == name or (arm.flag == flag and not arm.is_true) for arm in point.arms)
+            is_replaced = any(
+                arm.flag == flag and arm.is_true and set(binding.arms) - {arm} <= set(point.arms)
+                for binding in bound.bindings
+                for arm in binding.arms
+            )
+            passed = self._passed(function, param, depth)
+            found.append(tuple(value for value in passed if value is not None or not (is_given or is_replaced)))
+        return _union(found if bound.certain or param is not None else [*found, (...,)])
+
+    def _passed(self, function: Function, param: HostParam, depth: int) -> tuple[object, ...]:
+        """Return what callers pass for `param`, or leave as its default; flags have two values.
+
+        A helper that other functions of its module call is called by nobody else: a warm-up calls what requests call,
+        and may pass what they leave.
+        """
+        callers, home = self._callers(function), self._interpreter.project.names.home(function)
+        is_cut = len(self._interpreter.caller_arguments.called(function)) > MOST_CALLERS
+        is_helper = callers and not self._interpreter.reachability.exports(home, function)
+        found: list[tuple[object, ...]] = [(...,)] if is_cut or not callers else []
+        for caller, bound in callers:
+            site, inner, given = caller.site, caller.function, bound.get(param.name)
+            if given is None or inner.path != function.path or inner.name == "<module>":
+                is_helper = False
+            if given is not None:
+                found.append(self._values(given, inner, _Point(site.order, site.arms), depth + 1))
+            elif passes_more(site.call):
+                found.append((...,))
+            else:
+                found.append(self._values(param.default, home.top, END, depth + 1))
+        if param.default == Const(None) and not is_helper:
+            found.append((None,))
+        values = _union(found)
+        is_flag = param.annotation == "bool" or (isinstance(param.default, Const) and type(param.default.value) is bool)
+        return (True, False) if is_flag and ... in values else values
 
     def _callers(self, function: Function) -> list[tuple[Caller, Mapping[str, Expr]]]:
         """Return the calls of `function` that the program comes to, with their arguments."""
         every = self._interpreter.caller_arguments.called(function)
         return [pair for pair in every if self._is_reached(pair[0].function)]
-
-
-def _hides(call: Call) -> bool:
-    """Return whether a starred list or table of `call` may give any parameter."""
-    return any(isinstance(argument, Star) for argument in call.args) or any(name is None for name, _ in call.keywords)
-
-
-def _is_arithmetic(func: Expr, args: Sequence[Expr]) -> bool:
-    name = final_name(func)
-    return name in ARITHMETIC and len(args) >= ARITHMETIC[name]
 
 
 def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
@@ -489,13 +439,8 @@ def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
     return ChoiceKind.OPEN
 
 
-def _union(parts: Iterator[tuple[object, ...] | None]) -> tuple[object, ...] | None:
-    found: dict[tuple[type, object], object] = {}
-    for part in parts:
-        if part is None:
-            return None
-        found |= {(type(value), value): value for value in part}
-    return tuple(found.values())
+def _union(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
+    return tuple({(type(value), value): value for part in parts for value in part}.values())
 
 
 def choices_in(formula: Expr) -> frozenset[str]:

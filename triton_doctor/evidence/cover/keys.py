@@ -280,14 +280,12 @@ class _KeySearch:
     def _fits(self, base: KernelVariant, fixed: Mapping[str, Outcome]) -> bool:
         """Return whether `base` may have been launched here: what the launch writes as literals is the same."""
         changed = apply(base, fixed, self._recorded)
-        return changed is not None and identify(changed) == identify(base)
+        return not isinstance(changed, str) and identify(changed) == identify(base)
 
     def _add(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> None:
         variant = apply(base, outcomes, self._recorded)
-        if variant is None:
-            types = [dict(variant.key.signature) for variant in self._recorded]
-            given = next(name for name, (kind, _) in outcomes.items() if kind == "given" and not has_type(name, types))
-            self._add_gap(given, "it was never passed in the recording, so that its type is not known")
+        if isinstance(variant, str):
+            self._add_gap(variant, "it was never passed in the recording, so that its type is not known")
             return
         identity = identify(variant)
         if identity not in self._known:
@@ -365,8 +363,8 @@ def _open_reason(text: str, kind: Variability) -> str:
 
 def apply(
     base: KernelVariant, outcomes: Mapping[str, Outcome], recorded: Sequence[KernelVariant]
-) -> KernelVariant | None:
-    """Return `base` with `outcomes`; None where a tensor has to be given whose type no variant of `recorded` has."""
+) -> KernelVariant | str:
+    """Return `base` with `outcomes`; the name of a tensor that has to be given and whose type is not in `recorded`."""
     key, exact = base.key, base.exact
     for name, (kind, value) in outcomes.items():
         types = dict(key.signature)
@@ -376,7 +374,7 @@ def apply(
             dtypes = (dict(variant.key.signature).get(name, "none") for variant in recorded)
             dtype = next((each for each in dtypes if each != "none"), None)
             if dtype is None:
-                return None
+                return name
             key = with_class(key, name, dtype, ALIGNED if dtype.startswith("*") else "")
         elif kind == "aligned" and types.get(name, "").startswith("*"):
             key = replace(key, attributes=with_attribute(key, name, ALIGNED if value else ""))
@@ -398,11 +396,6 @@ def key_value(outcome: Outcome) -> object:
     """Return the value that `outcome` has in a key of tuning."""
     value = outcome[1]
     return value[0] if isinstance(value, tuple) else value
-
-
-def has_type(name: str, signatures: Sequence[Mapping[str, str]]) -> bool:
-    """Return whether `name` was passed in one of `signatures`."""
-    return any(types.get(name, "none") != "none" for types in signatures)
 
 
 def differences(known: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:

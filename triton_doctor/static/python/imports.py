@@ -32,6 +32,7 @@ class Imports:
                 else:
                     top = alias.name.split(".", 1)[0]
                     self.names.setdefault(top, Import(module=top, member=None, level=0))
+                    self.names.setdefault(alias.name, Import(module=alias.name, member=None, level=0))
             return
         for alias in node.names:
             imported = Import(module=node.module or "", member=alias.name, level=node.level)

@@ -133,11 +133,11 @@ def find_project(path: Path, cwd: Path) -> _ProjectFolder:
     is_foreign = any(at.name in EXCLUDED for at in (folder, *folder.parents) if at != cwd and at.is_relative_to(cwd))
     marked = _marked(folder)
     if marked is not None:
-        return _ProjectFolder(root=marked, base=_importable(marked)[1], is_marked=True)
+        return _ProjectFolder(root=marked, base=importable(marked)[1], is_marked=True)
     if folder.is_relative_to(cwd) and not is_foreign:
-        root, base = _importable(cwd)
+        root, base = importable(cwd)
         return _ProjectFolder(root=root, base=base, is_marked=False)
-    root, base = _importable(folder)
+    root, base = importable(folder)
     return _ProjectFolder(root=root, base=root.parent, is_marked=False, outskirts=root.parent)
 
 
@@ -149,22 +149,29 @@ def _marked(folder: Path) -> Path | None:
     for at in (folder, *folder.parents):
         if at == Path.home() and at != folder:
             return None
-        if any(os.path.lexists(at / marker) for marker in _MARKERS):
+        if _is_marked(at):
             return at
         if at.name in EXCLUDED:
             return None
     return None
 
 
-def _importable(folder: Path) -> tuple[Path, Path]:
+def _is_marked(folder: Path) -> bool:
+    return any(os.path.lexists(folder / marker) for marker in _MARKERS)
+
+
+def importable(folder: Path) -> tuple[Path, Path]:
     """Return the outermost package around `folder`, and the folder it is imported from.
 
-    `folder` twice outside a package.
+    A package may have folders without `__init__.py` in between (PEP 420). `folder` twice outside a package.
     """
-    root = folder
-    while (root.parent / _PACKAGE).is_file() and root.parent != root:
-        root = root.parent
-    return (root, root.parent) if (root / _PACKAGE).is_file() else (folder, folder)
+    root = None
+    for at in (folder, *folder.parents):
+        if (at / _PACKAGE).is_file():
+            root = at
+        elif not at.name.isidentifier() or _is_marked(at):
+            break
+    return (root, root.parent) if root is not None else (folder, folder)
 
 
 def _around(project: _ProjectFolder, settings: Settings, base: Path) -> Iterator[SourceFile]:

@@ -156,7 +156,7 @@ def may_look_up(data: bytes, name: str, lookers: tuple[str, ...]) -> bool:
 
 
 def _is_near(data: bytes, lookers: tuple[str, ...]) -> bool:
-    return _names_looker(data, lookers) or (looks_up(data) and holds_word(data, lookers[0]))
+    return _names_looker(data, lookers) or (holds_word(data, lookers[0]) and looks_up(data))
 
 
 def _names_looker(data: bytes, lookers: tuple[str, ...]) -> bool:

@@ -73,13 +73,14 @@ class OtherFiles:
         """Return whether one of the files has one of the names other than in prose, or may have it."""
         texts = self._texts
         return self.is_cut or any(
-            _has_in_code(path, data, name) or may_look_up(_code(path, data), name, known.lookers)
-            for path, data in texts
+            _has_in_code(path, code, name) or may_look_up(code, name, known.lookers)
+            for path, code in texts
             for name in known.names
         )
 
     @cached_property
     def _texts(self) -> list[tuple[str, bytes]]:
+        """The path of each file, and what may be code in it."""
         found, size = list[tuple[str, bytes]](), 0
         for path in dict.fromkeys(self._paths()):
             if path in self._scanned:
@@ -95,7 +96,7 @@ class OtherFiles:
                 self.is_cut = True
                 continue
             if not _is_no_text(data):
-                found.append((path, data))
+                found.append((path, _code(path, data)))
                 size += len(data)
             if len(found) > MOST_FILES or size > MOST_TEXT:
                 self.is_cut = True
@@ -134,12 +135,11 @@ def _code(path: str, data: bytes) -> bytes:
     return without_quoting(code_of_markdown(data) if path.endswith(_MARKDOWN) else data)
 
 
-def _has_in_code(path: str, data: bytes, name: str) -> bool:
-    """Return whether the file has the name other than in prose, or in a definition and uses of its own."""
-    code = _code(path, data)
+def _has_in_code(path: str, code: bytes, name: str) -> bool:
+    """Return whether the `code` of a file has the name other than in prose, or in a definition and uses of its own."""
     if not holds_word(code, name):
         return False
-    if len(data) > MOST_BYTES or not path.endswith(".py"):
+    if len(code) > MOST_BYTES or not path.endswith(".py"):
         return True
     try:
         return any(
@@ -147,7 +147,7 @@ def _has_in_code(path: str, data: bytes, name: str) -> bool:
             or (
                 found.kind is OccurrenceKind.USE and (not found.bindings or any(found.bindings) or found.dotted != name)
             )
-            for found in find_occurrences(data, name)
+            for found in find_occurrences(code, name)
         )
     except UNPARSABLE:
         return True
