@@ -171,6 +171,18 @@ def test_each_question_to_torch_accelerator_has_an_answer(dry):
             function("cuda") if "set" in name.split("_") and "reset" not in name else function()
 
 
+def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(dry):
+    import torch
+
+    generator = torch.Generator("cuda").manual_seed(0)
+    with torch.device("cuda"):
+        state = generator.get_state()
+        drawn = torch.empty(8).exponential_(generator=generator)
+
+    assert (state.device.type, state.numel()) == ("cpu", 16)
+    assert drawn.device.type == torch.randint(4, (2,), device="cuda", generator=generator).device.type == "cuda"
+
+
 def test_nothing_of_it_stays_on_the_path(kernels):
     import sys
 
