@@ -112,6 +112,31 @@ def test_class_of_a_count_and_a_tensor_that_may_be_none_vary_with_the_flag_that_
     assert found.gaps == ()
 
 
+def test_tensor_that_stands_in_for_one_that_is_none_has_the_type_of_its_own_parameter(tmp_path: Path) -> None:
+    functions = """\
+def answer(lengths: list[int], bias=None):
+    x = torch.empty(64, device="cuda")
+    scale[(1,)](x, bias if bias is not None else x, 64, BLOCK=64, HAS_BIAS=bias is not None)
+"""
+    event = compiled(tmp_path)
+    given = tuple((name, "*bf16" if name == "bias" else kind) for name, kind in event.key.signature)
+    with_bias = replace(event, key=replace(event.key, signature=given))
+    without = replace(event, key=replace(event.key, constants=(("BLOCK", 64), ("HAS_BIAS", False))))
+
+    assert told(cover(tmp_path, functions, with_bias)) == ["bias *fp32, HAS_BIAS False"]
+    assert cover(tmp_path, functions, with_bias, without).is_whole
+    assert gaps(cover(tmp_path, functions, without)) == [("bias", "")]
+
+
+def test_table_of_options_that_is_not_followed_leaves_the_other_arguments_to_be_worked_out(tmp_path: Path) -> None:
+    functions = FULL.replace("HAS_BIAS=bias", "**options(), HAS_BIAS=bias")
+
+    found = cover(tmp_path, functions)
+
+    assert told(found) == told(cover(tmp_path, FULL))
+    assert gaps(found) == [("scale", "")]
+
+
 def test_cover_is_whole_once_the_missing_variants_are_recorded(tmp_path: Path) -> None:
     every = [compiled(tmp_path, none=none, n=n, flag=not none) for none in (False, True) for n in ("=1", "%16", "")]
 

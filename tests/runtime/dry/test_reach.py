@@ -144,6 +144,45 @@ def test_every_way_to_ask_for_a_gpu_gives_the_same_answer(dry):
     assert torch.cuda.mem_get_info()[1] == pynvml.nvmlDeviceGetMemoryInfo(0).total == 81920 << 20
 
 
+def test_a_copy_of_pynvml_in_a_package_describes_the_same_gpu(dry, tmp_path, monkeypatch):
+    import importlib
+
+    import torch
+
+    package = tmp_path / "engine" / "vendored"
+    package.mkdir(parents=True)
+    package.joinpath("pynvml.py").write_text('raise OSError("no NVML")', encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    copy = importlib.import_module("engine.vendored.pynvml")
+
+    assert copy.nvmlDeviceGetName(copy.nvmlDeviceGetHandleByIndex(0)) == torch.cuda.get_device_name()
+
+
+def test_each_question_to_torch_accelerator_has_an_answer(dry):
+    import inspect
+
+    import torch
+
+    for name in torch.accelerator.__all__:
+        function = getattr(torch.accelerator, name)
+        # A class is made or entered, and not asked.
+        if not isinstance(function, type) and inspect.isfunction(function):
+            function("cuda") if "set" in name.split("_") and "reset" not in name else function()
+
+
+def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(dry):
+    import torch
+
+    generator = torch.Generator("cuda").manual_seed(0)
+    with torch.device("cuda"):
+        state = generator.get_state()
+        drawn = torch.empty(8).exponential_(generator=generator)
+
+    assert (state.device.type, state.numel()) == ("cpu", 16)
+    assert drawn.device.type == torch.randint(4, (2,), device="cuda", generator=generator).device.type == "cuda"
+
+
 def test_nothing_of_it_stays_on_the_path(kernels):
     import sys
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from triton_doctor.evidence.cover.formulas import Choice, ChoiceKind, choices_in
 from triton_doctor.static.python.ir import (
@@ -36,14 +36,12 @@ class UnknownValueError(Exception):
     """A formula that cannot be evaluated, for a choice of which no value is known."""
 
 
-class _Something:
-    """A value that is not None, and of which nothing else is known: a tensor, or a number that is not followed."""
+class Something(NamedTuple):
+    """The value of `choice` where it is not None and nothing else is known: a tensor, or a number not followed."""
 
-    def __repr__(self) -> str:
-        return "something"
+    choice: str
 
 
-SOMETHING = _Something()
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -115,7 +113,7 @@ def _evaluate(formula: Expr, chosen: Mapping[str, object]) -> Any:
 
 def _known(formula: Expr, chosen: Mapping[str, object]) -> Any:
     value = _evaluate(formula, chosen)
-    if value is SOMETHING:
+    if isinstance(value, Something):
         raise UnknownValueError
     return value
 
@@ -155,7 +153,7 @@ def combine(
     names = sorted(frozenset[str]().union(*map(choices_in, formulas.values())))
     constants = _constants(formulas.values())
     for most in (MOST_VALUES, 0):
-        samples = [sample(choices[name], constants, most) for name in names]
+        samples = [sample(name, choices[name], constants, most) for name in names]
         if prod(map(len, samples)) <= MOST_COMBINATIONS:
             break
     else:
@@ -191,8 +189,8 @@ def is_bucket(formula: Expr) -> bool:
             return False
 
 
-def sample(choice: Choice, constants: Iterable[int], most: int = MOST_VALUES) -> Sequence[object]:
-    """Return the values of `choice`: all of them, or of more than `most` integers those of each class and bucket.
+def sample(name: str, choice: Choice, constants: Iterable[int], most: int = MOST_VALUES) -> Sequence[object]:
+    """Return the values of the choice `name`: all, or of more than `most` integers those of each class and bucket.
 
     `constants` are what it may be compared with.
     """
@@ -203,7 +201,7 @@ def sample(choice: Choice, constants: Iterable[int], most: int = MOST_VALUES) ->
         case ChoiceKind.INTEGER:
             return [*_integers(choice, constants, most), *none]
         case _:
-            return [*(choice.values or [SOMETHING]), *none]
+            return [*(choice.values or [Something(name)]), *none]
 
 
 def _integers(choice: Choice, constants: Iterable[int], most: int) -> Iterator[int]:

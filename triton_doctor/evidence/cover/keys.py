@@ -11,7 +11,7 @@ from triton_doctor.evidence.cover import NOT_PROVED, Gap, ParameterSpace
 from triton_doctor.evidence.cover.formulas import ChoiceKind, choices_in
 from triton_doctor.evidence.cover.joint_values import (
     LARGEST,
-    SOMETHING,
+    Something,
     UnknownValueError,
     combine,
     evaluate,
@@ -24,6 +24,7 @@ from triton_doctor.runtime.event import Scalar
 from triton_doctor.runtime.key_changes import INTEGERS
 from triton_doctor.runtime.prewarm.closure import ALIGNED, with_attribute, with_class
 from triton_doctor.runtime.prewarm.kernel_variants import SOURCE, identify
+from triton_doctor.static.python.ir import Name
 from triton_doctor.static.variability.values.lattice import Variability
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ CONSTEXPR, INTEGER, POINTER, PLAIN, OPTION = "constexpr", "integer", "pointer", 
 CLASSES = {"=1": "1", ALIGNED: "a multiple of 16", "": "no multiple of 16"}
 PER_CALL, BUCKET, TUNED = "TRD201", "TRD206", "TRD301"
 Outcome = tuple[str, object]
-"""`("class", "%16")`, `("value", 64)`, `("tuned", (64, "%16"))`, `("none", None)`, `("given", None)` or
-`("aligned", True)`.
+"""`("class", "%16")`, `("value", 64)`, `("tuned", (64, "%16"))`, `("none", None)`, `("given", None)`, `("given", "x")`
+where the tensor of the parameter `x` is passed, `("typed", ("*fp32", "%16"))` or `("aligned", True)`.
 """
 
 
@@ -86,22 +87,27 @@ class _KeySearch:
         self._open: dict[str, tuple[str, str]] = {}
         self._roles = self._find_roles()
         self._untuned: set[str] = set()
+        # Parameters that get the tensor of another where their own is None.
+        self._borrowed: set[str] = set()
 
     def run(self) -> None:
         if self._space.hides:
             self._add_gap("", "its arguments are in a list or table that is not followed")
-            return
         parts = [self._of_component(formulas) for formulas in self._components()]
         parts += [
             [{name: ("aligned", True)}, {name: ("aligned", False)}]
             for name in self._unaligned
             if self._roles.get(name) == POINTER
         ]
-        if prod(map(len, parts)) > MOST_VARIANTS:
-            self._add_gap("", f"its parameters have {prod(map(len, parts)):,} combinations of values")
-            parts = []
+        outcomes_given = (pair for part in parts for outcomes in part for pair in outcomes.items())
+        self._borrowed = {name for name, (kind, lender) in outcomes_given if kind == "given" and lender}
         for name, (reason, code) in self._open.items():
             self._add_gap(name, reason, code)
+        if prod(map(len, parts)) > MOST_VARIANTS:
+            reason = f"its parameters have {prod(map(len, parts)):,} combinations of values"
+            self._add_gap("", reason)
+            self._open |= {name: (reason, "") for part in parts for outcomes in part for name in outcomes}
+            parts = []
         fixed = self._fixed()
         bases = [base for base in self._recorded if self._fits(base, fixed)]
         for combination in product(*parts):
@@ -251,10 +257,10 @@ class _KeySearch:
 
     def _outcome(self, name: str, value: object) -> Outcome:
         if self._roles[name] == POINTER:
-            return ("none", None) if value is None else ("given", None)
+            return ("none", None) if value is None else ("given", self._lender(name, value))
         if value is None and name not in self._constexprs:
             return ("none", None)
-        if value is SOMETHING:
+        if isinstance(value, Something):
             raise UnknownValueError
         if self._roles[name] == INTEGER:
             if type(value) is not int:
@@ -264,6 +270,43 @@ class _KeySearch:
         if not isinstance(value, Scalar):
             raise UnknownValueError
         return ("value", value)
+
+    def _lender(self, name: str, value: object) -> str | None:
+        """Return the parameter whose tensor `value` is, where `name` gets it in place of one that is None."""
+        choice = value.choice if isinstance(value, Something) else ""
+        if not choice or self._space.choices[choice].may_be_none:
+            return None
+        text = self._space.choices[choice].text.lower()
+        for other, formula in self._space.formulas.items():
+            if other != name and self._roles.get(other) == POINTER and isinstance(formula, Name):
+                # A helper that gives a parameter takes what has its name.
+                is_by_helper = self._space.choices[formula.id].text == other
+                if formula.id == choice or (is_by_helper and other.lower() in (text, f"{text}_ptr")):
+                    return other
+        return None
+
+    def _typed(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> Iterator[tuple[str, Outcome]]:
+        """Yield the types of tensors that stand in for others, and of the others, as recorded with the same flags."""
+        for name in self._borrowed & outcomes.keys():
+            kind, lender = outcomes[name]
+            like, choices = base, choices_in(self._space.formulas[name])
+            if kind == "given" and lender is None:
+                flags = {
+                    (other, repr(key_value(outcome)))
+                    for other, outcome in outcomes.items()
+                    if outcome[0] == "value" and choices & choices_in(self._space.formulas[other])
+                }
+                constants = (
+                    (known, {(n, repr(value)) for n, value in known.key.constants}) for known in self._recorded
+                )
+                found = next((known for known, values in constants if flags <= values), None)
+                if found is None:
+                    yield name, ("unknown", None)
+                    continue
+                like = found
+            if kind == "given":
+                given = str(lender or name)
+                yield name, ("typed", (dict(like.key.signature)[given], dict(like.key.attributes).get(given, "")))
 
     def _fixed(self) -> dict[str, Outcome]:
         """Return the outcomes of formulas that have no choice at all: what the launch writes as literals."""
@@ -283,6 +326,7 @@ class _KeySearch:
         return not isinstance(changed, str) and identify(changed) == identify(base)
 
     def _add(self, base: KernelVariant, outcomes: Mapping[str, Outcome]) -> None:
+        outcomes = dict(outcomes) | dict(self._typed(base, outcomes))
         variant = apply(base, outcomes, self._recorded)
         if isinstance(variant, str):
             self._add_gap(variant, "it was never passed in the recording, so that its type is not known")
@@ -370,6 +414,10 @@ def apply(
         types = dict(key.signature)
         if kind == "none":
             key = with_class(key, name, "none", "")
+        elif kind == "unknown":
+            return name
+        elif isinstance(value, tuple) and kind == "typed":
+            key = with_class(key, name, *value)
         elif kind == "given" and types.get(name) == "none":
             dtypes = (dict(variant.key.signature).get(name, "none") for variant in recorded)
             dtype = next((each for each in dtypes if each != "none"), None)
@@ -402,7 +450,9 @@ def differences(known: KernelVariant, other: KernelVariant) -> Iterator[tuple[st
     """Yield what of `other` is not as in `known`, as text."""
     for (name, kind), (_, was) in zip(other.key.signature, known.key.signature, strict=False):
         role = CONSTEXPR if kind == "constexpr" else INTEGER if kind in INTEGERS else POINTER
-        if kind != was or format_recorded(known.key, name, role) != format_recorded(other.key, name, role):
+        if kind != was and kind[:1] == was[:1] == "*":
+            yield name, kind
+        elif kind != was or format_recorded(known.key, name, role) != format_recorded(other.key, name, role):
             yield name, format_recorded(other.key, name, role)
     options = dict(known.key.options)
     yield from ((name, repr(value)) for name, value in other.key.options if options.get(name) != value)

@@ -72,7 +72,8 @@ def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
             "current_stream": lambda *_, **__: DryStream(),
             "set_stream": _nothing,
             "empty_cache": _nothing,
-            "get_device_capability": lambda *_, **__: gpu.capability,
+            "empty_host_cache": _nothing,
+            "get_device_capability": lambda *_, **__: {"supported_dtypes": _list_dtypes()},
             **_memory(gpu),
         },
     )
@@ -158,6 +159,10 @@ def _memory(gpu: AbsentGpu) -> dict[str, Any]:
         **dict.fromkeys(zeros, _zero),
         **dict.fromkeys(resets, _nothing),
     }
+
+
+def _list_dtypes() -> set[torch.dtype]:
+    return {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -103,7 +103,7 @@ class DryGenerator(torch.Generator):  # type: ignore[misc]
     def get_state(self) -> Any:
         """Return the seed and the offset as a byte tensor."""
         with real_tensors():
-            return torch.tensor([self.initial_seed(), 0], dtype=torch.int64).view(torch.uint8)
+            return torch.tensor([self.initial_seed(), 0], dtype=torch.int64, device="cpu").view(torch.uint8)
 
     def set_state(self, state: Any) -> None:
         """Do nothing."""

@@ -157,8 +157,10 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
         known = short not in UNFILLED and all(value_of(tensor) is not None for tensor in tensors)
         if short in SCALARS or func in DATA_DEPENDENT:
             return self._answer(func, short, args, kwargs, tensors, known)
+        # Shapes do not depend on a generator, which torch's own formulas refuse.
+        without = kwargs | {"generator": None} if "generator" in kwargs else kwargs
         try:
-            result = super().dispatch(func, types, args, kwargs)
+            result = super().dispatch(func, types, args, without)
         except (DataDependentOutputException, DynamicOutputShapeException):
             return self._answer(func, short, args, kwargs, tensors, known)
         results = find_tensors((result,), {})

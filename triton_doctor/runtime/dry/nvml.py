@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
 
     from triton_doctor.runtime.dry.gpu import AbsentGpu
     from triton_doctor.runtime.dry.patches import Patches
@@ -39,7 +41,7 @@ else:
 def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
     """Make nvidia-smi and NVML describe `gpu`; does nothing for an AMD GPU.
 
-    Returns a function that removes the substitute for nvidia-smi.
+    Returns a function that removes the substitutes.
     """
     if gpu.is_amd:
         return lambda: None
@@ -52,8 +54,34 @@ def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
     )
     program.chmod(0o755)
     patches.set_variable("PATH", os.pathsep.join([folder, os.environ.get("PATH", os.defpath)]))
-    patches.set_entry(sys.modules, "pynvml", _make_pynvml(gpu))
-    return lambda: shutil.rmtree(folder, ignore_errors=True)
+    pynvml = _make_pynvml(gpu)
+    patches.set_entry(sys.modules, "pynvml", pynvml)
+    copies = _PynvmlFinder(pynvml)
+    sys.meta_path.insert(0, copies)
+
+    def remove() -> None:
+        sys.meta_path.remove(copies)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    return remove
+
+
+class _PynvmlFinder:
+    """Finds `pynvml` in place of the copies that packages bring, such as `vllm.third_party.pynvml`."""
+
+    def __init__(self, pynvml: Any) -> None:
+        self._pynvml = pynvml
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return importlib.util.spec_from_loader(name, self) if name.endswith(".pynvml") else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        copy = types.ModuleType(spec.name)
+        copy.__dict__.update({name: value for name, value in vars(self._pynvml).items() if name[:2] != "__"})
+        return copy
+
+    def exec_module(self, module: Any) -> None:
+        """Do nothing: the module is made whole."""
 
 
 def _known(gpu: AbsentGpu) -> dict[str, tuple[str, str]]:
