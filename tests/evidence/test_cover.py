@@ -98,6 +98,24 @@ def gaps(found: Cover, kind: str = NOT_PROVED) -> Sequence[tuple[str, str]]:
     return [(gap.parameter or gap.kernel, gap.code) for gap in found.gaps if gap.kind == kind]
 
 
+def test_of_too_many_combinations_each_new_value_is_added_alone(tmp_path: Path) -> None:
+    blocks = [16 * number for number in range(1, 61)]
+    launch = (
+        f"    for block in {tuple(blocks)}:\n        scale[(1,)](x, bias, n, BLOCK=block, HAS_BIAS=bias is not None)\n"
+    )
+    found = cover(
+        tmp_path,
+        FULL[: FULL.index("    scale[")] + launch,
+        compiled(tmp_path),
+        compiled(tmp_path, n=""),
+    )
+
+    assert sorted(told(found)) == sorted(
+        ["n 1", "bias None, HAS_BIAS False", *(f"BLOCK {block}" for block in blocks if block != 64)]
+    )
+    assert gaps(found) == [("scale", "")]
+
+
 def test_class_of_a_count_and_a_tensor_that_may_be_none_vary_with_the_flag_that_says_so(tmp_path: Path) -> None:
     found = cover(tmp_path, FULL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.python.ir import Expr
 
 # A constexpr with more values is for no warm-up, and a kernel with more variants has another problem.
-MOST_VALUES, MOST_VARIANTS = 64, 1024
+MOST_VALUES, MOST_VARIANTS = 64, 512
 CONSTEXPR, INTEGER, POINTER, PLAIN, OPTION = "constexpr", "integer", "pointer", "plain", "option"
 CLASSES = {"=1": "1", ALIGNED: "a multiple of 16", "": "no multiple of 16"}
 PER_CALL, BUCKET, TUNED = "TRD201", "TRD206", "TRD301"
@@ -103,17 +103,23 @@ class _KeySearch:
         self._borrowed = {name for name, (kind, lender) in outcomes_given if kind == "given" and lender}
         for name, (reason, code) in self._open.items():
             self._add_gap(name, reason, code)
-        if prod(map(len, parts)) > MOST_VARIANTS:
-            reason = f"its parameters have {prod(map(len, parts)):,} combinations of values"
-            self._add_gap("", reason)
-            self._open |= {name: (reason, "") for part in parts for outcomes in part for name in outcomes}
-            parts = []
         fixed = self._fixed()
-        bases = [base for base in self._recorded if self._fits(base, fixed)]
-        for combination in product(*parts):
-            outcomes: dict[str, Outcome] = {name: outcome for part in combination for name, outcome in part.items()}
-            for base in bases or self._recorded:
-                self._add(base, outcomes if bases else fixed | outcomes)
+        fitting = [base for base in self._recorded if self._fits(base, fixed)]
+        bases, shared = (fitting, {}) if fitting else (self._recorded, fixed)
+        count = prod(map(len, parts))
+        if count * len(bases) <= MOST_VARIANTS:
+            combined = [dict(chain.from_iterable(part.items() for part in each)) for each in product(*parts)]
+        else:
+            # Each value that no recording has, beside what one recorded variant has.
+            reason = f"its parameters have {count:,} combinations of values, for each of {len(bases)} recorded variants"
+            self._add_gap("", f"{reason}: only values that are not recorded are added")
+            self._open |= {name: (reason, "") for part in parts for outcomes in part for name in outcomes}
+            outcomes_alone = (outcomes for part in parts for outcomes in part)
+            combined = [each for each in outcomes_alone if not any(self._fits(base, each) for base in bases)]
+            bases = bases[:1]
+        for outcomes in combined:
+            for base in bases:
+                self._add(base, shared | outcomes)
             self._add_tuning_key(fixed | outcomes)
         self._add_rows(parts)
 
