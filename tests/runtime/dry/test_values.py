@@ -81,6 +81,13 @@ def test_comparisons_hold_and_nothing_is_nan(dry):
     torch.testing.assert_close(x, y)
 
 
+@pytest.mark.parametrize("make", ["arange(4, {})", "tensor([1, 2], {})", "randn(3, {})", "zeros(2, {})"])
+def test_memory_that_is_to_be_pinned_is_there(dry, make):
+    import torch
+
+    assert eval(f"torch.{make.format('pin_memory=True')}", {"torch": torch}).device.type == "cpu"
+
+
 def test_results_agree_and_are_alike(dry):
     import torch
     from torch.nn.functional import cosine_similarity

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from triton_doctor.runtime.dry.questions import Questions
 
+from triton_doctor.runtime.dry.output_strides import true_strides
+
 CPU, META, CUDA = torch.device("cpu"), torch.device("meta"), torch.device("cuda", 0)
 PRIM_DEVICE = torch.ops.prim.device.default
 # Their results hold nothing that could be known.
@@ -163,6 +165,10 @@ class DryMode(FakeTensorMode):  # type: ignore[misc]
             result = super().dispatch(func, types, args, without)
         except (DataDependentOutputException, DynamicOutputShapeException):
             return self._answer(func, short, args, kwargs, tensors, known)
+        strides = true_strides(func, args, kwargs, tensors, result)
+        if strides is not None and strides != result.stride():
+            with self:
+                result = torch.empty_strided(result.shape, strides, dtype=result.dtype, device=result.device)
         results = find_tensors((result,), {})
         if schema is not None:
             if known:

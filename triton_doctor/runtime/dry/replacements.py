@@ -107,11 +107,13 @@ def patch_threads(patches: Patches, mode: DryMode) -> None:
 
 
 class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
-    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0."""
+    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0, and no memory is pinned."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call `func` with a device of torch's."""
+        """Call `func` with a device of torch's, and with memory that is there."""
         kwargs = kwargs or {}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
         if type(kwargs.get("device")) is int:
             kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
         elif len(args) > 1 and type(args[1]) is int and func in MOVING:
