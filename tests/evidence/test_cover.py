@@ -446,6 +446,13 @@ def answer(x, bias):
     assert gaps(found) == [("n", "")]
 
 
+def test_shift_by_a_size_without_a_bound_is_not_worked_out(tmp_path: Path) -> None:
+    functions = FULL.replace("bias=None", "").replace("BLOCK=64", "BLOCK=1 << n").replace("bias", "x")
+    found = cover(tmp_path, functions.replace("HAS_BIAS=x is not None", "HAS_BIAS=True"))
+
+    assert ("BLOCK", "") in gaps(found)
+
+
 PACKAGE = {
     "lib/pkg/__init__.py": "",
     "lib/pkg/ops/kernels.py": f"""{KERNELS}

@@ -42,6 +42,12 @@ class Something(NamedTuple):
     choice: str
 
 
+def _shift_left(value: int, by: int) -> int:
+    if by > LARGEST.bit_length():  # a number of gigabytes
+        raise UnknownValueError
+    return value << by
+
+
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -49,7 +55,7 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
-    "<<": operator.lshift,
+    "<<": _shift_left,
     ">>": operator.rshift,
     "&": operator.and_,
     "|": operator.or_,
