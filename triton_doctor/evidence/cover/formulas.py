@@ -443,6 +443,7 @@ def _union(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
     return tuple({(type(value), value): value for part in parts for value in part}.values())
 
 
-def choices_in(formula: Expr) -> frozenset[str]:
-    """Return the names of the choices that `formula` is computed from."""
-    return frozenset(part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
+def choices_in(formula: Expr) -> tuple[str, ...]:
+    """Return the names of the choices that `formula` is computed from, in order."""
+    names = (part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
+    return tuple(dict.fromkeys(names))

@@ -355,7 +355,7 @@ class _KeySearch:
         if name in self._unaligned:
             yield f"`{name}` begins at any element of a tensor"
         formula = self._space.formulas.get(name)
-        choices = [self._space.choices[number] for number in sorted(choices_in(formula))] if formula is not None else []
+        choices = [self._space.choices[name] for name in choices_in(formula)] if formula is not None else []
         for choice in choices:
             if choice.kind is ChoiceKind.INTEGER:
                 yield f"`{choice.text}` is per call"
