@@ -174,12 +174,8 @@ def combine(
 
 def is_exhausted(choices: Iterable[Choice]) -> bool:
     """Return whether `combine` tries each value of `choices`, which one formula shares with no more than a few."""
-    bounded = (
-        choice.number.high is not None and choice.number.high - (choice.number.low or 1) < MOST_VALUES
-        for choice in choices
-        if choice.kind is ChoiceKind.INTEGER
-    )
-    return all(bounded)
+    numbers = [choice.number for choice in choices if choice.kind is ChoiceKind.INTEGER]
+    return all(number.high is not None and number.high - (number.low or 1) < MOST_VALUES for number in numbers)
 
 
 def is_bucket(formula: Expr) -> bool:

@@ -390,7 +390,7 @@ class _KeySearch:
                 for name, outcome in outcomes.items():
                     values.setdefault(name, {})[format_outcome(outcome)] = None
         for name, role in self._roles.items():
-            recorded = dict.fromkeys(format_recorded(outcomes.key, name, role) for outcomes in self._recorded)
+            recorded = dict.fromkeys(format_recorded(variant.key, name) for variant in self._recorded)
             self._keys.rows.append(
                 ParameterSpace(
                     parameter=name,
@@ -455,30 +455,27 @@ def key_value(outcome: Outcome) -> object:
 def differences(known: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
     """Yield what of `other` is not as in `known`, as text."""
     for (name, kind), (_, was) in zip(other.key.signature, known.key.signature, strict=False):
-        role = CONSTEXPR if kind == "constexpr" else INTEGER if kind in INTEGERS else POINTER
         if kind != was and kind[:1] == was[:1] == "*":
             yield name, kind
-        elif kind != was or format_recorded(known.key, name, role) != format_recorded(other.key, name, role):
-            yield name, format_recorded(other.key, name, role)
+        elif kind != was or format_recorded(known.key, name) != format_recorded(other.key, name):
+            yield name, format_recorded(other.key, name)
     options = dict(known.key.options)
     yield from ((name, repr(value)) for name, value in other.key.options if options.get(name) != value)
 
 
-def format_recorded(key: CompileKey, name: str, role: str) -> str:
-    """Return what `name` is in `key`, in the words of `format_outcome`."""
-    kind = dict(key.signature).get(name)
-    classes = dict(key.attributes).get(name, "")
-    if role == OPTION:
-        return repr(dict(key.options).get(name))
-    if kind == "none":
-        return "None"
-    if role == CONSTEXPR:
-        return repr(dict(key.constants).get(name))
-    if role == INTEGER:
+def format_recorded(key: CompileKey, name: str) -> str:
+    """Return what the parameter or option `name` is in `key`, in the words of `format_outcome`."""
+    match dict(key.signature).get(name):
+        case None:
+            return repr(dict(key.options).get(name))
+        case "none":
+            return "None"
+        case "constexpr":
+            return repr(dict(key.constants).get(name))
+    kind, classes = dict(key.signature)[name], dict(key.attributes).get(name, "")
+    if kind in INTEGERS:
         return CLASSES.get(classes, classes)
-    if role == POINTER:
-        return "given" if ALIGNED in classes.split() else "given unaligned"
-    return kind or ""
+    return kind if not kind.startswith("*") else "given" if ALIGNED in classes.split() else "given unaligned"
 
 
 def format_outcome(outcome: Outcome) -> str:
