@@ -104,8 +104,7 @@ class _KeySearch:
         for name, (reason, code) in self._open.items():
             self._add_gap(name, reason, code)
         fixed = self._fixed()
-        fitting = [base for base in self._recorded if self._fits(base, fixed)]
-        bases, shared = (fitting, {}) if fitting else (self._recorded, fixed)
+        bases = [base for base in self._recorded if self._fits(base, fixed)] or self._recorded
         count = prod(map(len, parts))
         if count * len(bases) <= MOST_VARIANTS:
             combined = [dict(chain.from_iterable(part.items() for part in each)) for each in product(*parts)]
@@ -119,7 +118,7 @@ class _KeySearch:
             bases = bases[:1]
         for outcomes in combined:
             for base in bases:
-                self._add(base, shared | outcomes)
+                self._add(base, fixed | outcomes)
             self._add_tuning_key(fixed | outcomes)
         self._add_rows(parts)
 
