@@ -294,12 +294,12 @@ class _KeySearch:
         """Yield the types of tensors that stand in for others, and of the others, as recorded with the same flags."""
         for name in self._borrowed & outcomes.keys():
             kind, lender = outcomes[name]
-            like, choices = base, choices_in(self._space.formulas[name])
+            like, choices = base, set(choices_in(self._space.formulas[name]))
             if kind == "given" and lender is None:
                 flags = {
                     (other, repr(key_value(outcome)))
                     for other, outcome in outcomes.items()
-                    if outcome[0] == "value" and choices & choices_in(self._space.formulas[other])
+                    if outcome[0] == "value" and choices.intersection(choices_in(self._space.formulas[other]))
                 }
                 constants = (
                     (known, {(n, repr(value)) for n, value in known.key.constants}) for known in self._recorded
