@@ -196,7 +196,7 @@ class _Reader:
         )
 
     def _resolve(self, expr: Expr, point: _Point, steps: int = 2 * MOST_NAMES) -> Expr:
-        def each(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
+        def resolve_all(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
             return tuple(self._resolve(part, point, steps - 1) for part in exprs)
 
         match expr if steps else None:
@@ -214,16 +214,16 @@ class _Reader:
                 if bound.bindings and (bound.certain or self._function.param(name) is not None):
                     return self._by_tests(bound, expr, point, steps - 1)
             case BinaryOp(op, operands):
-                return BinaryOp(op, each(operands))
+                return BinaryOp(op, resolve_all(operands))
             case Compare(op, operands):
-                compared = each(operands)
+                compared = resolve_all(operands)
                 self._note_none(op, compared)
                 return Compare(op, compared)
             case Conditional(test, options, operator):
-                resolved = each(options)
+                resolved = resolve_all(options)
                 return Conditional(None if test is None else self._test(test, point, steps - 1), resolved, operator)
             case Call(func, args, ()) if len(args) >= ARITHMETIC.get(final_name(func), len(args) + 1):
-                return Call(Name(final_name(func)), each(args), ())
+                return Call(Name(final_name(func)), resolve_all(args), ())
             case Unpacked(TupleExpr(items), int(position), size, False) if len(items) == size:
                 return self._resolve(items[position], point, steps - 1)
             case _:

@@ -107,14 +107,14 @@ class _KeySearch:
         bases = [base for base in self._recorded if self._fits(base, fixed)] or self._recorded
         count = prod(map(len, parts))
         if count * len(bases) <= MOST_VARIANTS:
-            combined = [dict(chain.from_iterable(part.items() for part in each)) for each in product(*parts)]
+            combined = [dict(chain.from_iterable(map(dict.items, chosen))) for chosen in product(*parts)]
         else:
             # Each value that no recording has, beside what one recorded variant has.
             reason = f"its parameters have {count:,} combinations of values, for each of {len(bases)} recorded variants"
             self._add_gap("", f"{reason}: only values that are not recorded are added")
             self._open |= {name: (reason, "") for part in parts for outcomes in part for name in outcomes}
             outcomes_alone = (outcomes for part in parts for outcomes in part)
-            combined = [each for each in outcomes_alone if not any(self._fits(base, each) for base in bases)]
+            combined = [alone for alone in outcomes_alone if not any(self._fits(base, alone) for base in bases)]
             bases = bases[:1]
         for outcomes in combined:
             for base in bases:
@@ -425,7 +425,7 @@ def apply(
             key = with_class(key, name, *value)
         elif kind == "given" and types.get(name) == "none":
             dtypes = (dict(variant.key.signature).get(name, "none") for variant in recorded)
-            dtype = next((each for each in dtypes if each != "none"), None)
+            dtype = next((dtype for dtype in dtypes if dtype != "none"), None)
             if dtype is None:
                 return name
             key = with_class(key, name, dtype, ALIGNED if dtype.startswith("*") else "")
@@ -436,10 +436,11 @@ def apply(
             was = types.get(name, "")
             key = with_class(key, name, was if was in INTEGERS and attribute != "=1" else "i32", attribute)
         elif kind == "value" and types.get(name) == "constexpr":
-            key = replace(key, constants=tuple((each, value if each == name else old) for each, old in key.constants))  # type: ignore[misc]
+            constants = tuple((param, value if param == name else old) for param, old in key.constants)
+            key = replace(key, constants=constants)  # type: ignore[arg-type]
             exact = tuple(pair for pair in exact if pair[0] != name) if exact is not None else None
         elif kind == "value":
-            options = tuple((each, value if each == name else old) for each, old in key.options)
+            options = tuple((option, value if option == name else old) for option, old in key.options)
             spelled = tuple(f"{name}={value}" if text.partition("=")[0] == name else text for text in key.spelled)
             key = replace(key, options=options, spelled=spelled)  # type: ignore[arg-type]
     return replace(base, key=key, exact=exact, origin=SOURCE, values=())
