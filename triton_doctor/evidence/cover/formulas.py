@@ -157,13 +157,11 @@ class _Reader:
                 formulas[name] = self._resolve(argument.expr, point)
             else:
                 formulas[name] = self._choice(("table", name), name, numbers[name])
-        missing = {
-            parameter.name for parameter in kernel.params if not kernel.may_set(parameter.name)
-        } - formulas.keys()
+        missing = [param for param in kernel.params if not kernel.may_set(param.name) and param.name not in formulas]
         if launch.launch.method == DECLARED:
             # The helper that starts it gives the others, each from what it is passed.
-            formulas |= {name: self._choice(("helper", name), name, UNKNOWN) for name in sorted(missing)}
-            missing = set()
+            formulas |= {param.name: self._choice(("helper", param.name), param.name, UNKNOWN) for param in missing}
+            missing = []
         self._given = dict(formulas)
         for heuristic in kernel.heuristics:
             if heuristic.param not in formulas:
@@ -176,8 +174,6 @@ class _Reader:
             if isinstance(formula, Name) and self._choices[formula.id].kind is ChoiceKind.OPEN:
                 choice = self._choices[formula.id]
                 self._choices[formula.id] = choice._replace(number=number, kind=_kind(number, choice.values))
-        missing -= formulas.keys()
-        optional = {parameter.name for parameter in kernel.params if parameter.default is not None}
         tables = [
             interpreter.value(argument.value, interpreter.at(launch))
             for argument in launch.launch.arguments
@@ -192,7 +188,7 @@ class _Reader:
             numbers=numbers,
             texts=texts,
             choices=self._choices,
-            hides=not are_known or bool(missing if hides_arguments(launch) else missing - optional),
+            hides=not are_known or any(hides_arguments(launch) or param.default is None for param in missing),
         )
 
     def _resolve(self, expr: Expr, point: _Point, steps: int = 2 * MOST_NAMES) -> Expr:
