@@ -446,6 +446,20 @@ def answer(x, bias):
     assert gaps(found) == [("n", "")]
 
 
+def test_shift_by_a_size_without_a_bound_is_not_worked_out(tmp_path: Path) -> None:
+    functions = FULL.replace("bias=None", "").replace("BLOCK=64", "BLOCK=1 << n").replace("bias", "x")
+    found = cover(tmp_path, functions.replace("HAS_BIAS=x is not None", "HAS_BIAS=True"))
+
+    assert ("BLOCK", "") in gaps(found)
+
+
+def test_first_of_several_open_choices_is_named_whatever_the_hashes(tmp_path: Path) -> None:
+    sizes = " + ".join(f"size_{name}(lengths)" for name in "abcdefgh")
+    found = cover(tmp_path, FULL.replace("BLOCK=64", f"BLOCK={sizes}"))
+
+    assert [gap.reason.partition(" ")[0] for gap in found.gaps if gap.parameter == "BLOCK"] == ["`size_a(lengths)`"]
+
+
 PACKAGE = {
     "lib/pkg/__init__.py": "",
     "lib/pkg/ops/kernels.py": f"""{KERNELS}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.cover import NOT_PROVED, Cover, Gap
 from triton_doctor.evidence.cover.cover import FRAMEWORKS, CoverSearch
+from triton_doctor.evidence.weighing import script_of
 from triton_doctor.scan_caches import emptying_scan_caches
 from triton_doctor.static.project.analysis.parts import empty_project, with_all_launches
 from triton_doctor.static.project.analysis.summaries import summarize_files
@@ -67,8 +70,7 @@ def find_cover(
 def _scripts(recordings: Sequence[Recording], cwd: Path) -> Iterator[Path]:
     """Yield the scripts of the recorded commands that are here."""
     for header in (header for recording in recordings for header in recording.headers):
-        script = next((cwd / word for word in header.command[1:] if word.endswith(".py")), None)
-        if script is not None and script.is_file():
+        if (script := cwd / script_of(header.command)).is_file():
             yield script
 
 
@@ -96,16 +98,10 @@ def _unread(outside: Mapping[str, str]) -> Iterator[Gap]:
 
 def _find_package(name: str) -> Path | None:
     """Return the folder or file of the top-level package `name`, which is not imported."""
-    from importlib.util import find_spec
-
-    try:
-        spec = find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    if spec is None:
-        return None
-    places = list(spec.submodule_search_locations or ())
-    return Path(places[0]) if places else Path(spec.origin or os.devnull)
+    with suppress(ImportError, ValueError):
+        if (spec := find_spec(name)) is not None:
+            return Path(next(iter(spec.submodule_search_locations or ()), spec.origin or os.devnull))
+    return None
 
 
 def _has_kernels(place: Path) -> bool:

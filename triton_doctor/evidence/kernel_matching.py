@@ -35,21 +35,26 @@ class Matched:
 
 def match(project: Project, recorded: Mapping[KernelName, tuple[Process, ...]], cwd: Path) -> Matched:
     """Find the kernel of `project` for each recorded kernel; paths of `project` are relative to `cwd`, or absolute."""
+    parameters = {name: RecordedKernel(processes=processes).parameters for name, processes in recorded.items()}
+    owners = find_owners(project, parameters, cwd)
+    found: defaultdict[KernelKey, list[Process]] = defaultdict(list)
+    for name, kernels in owners.items():
+        if len(kernels) == 1:
+            found[kernels[0].key] += recorded[name]
+    return Matched(
+        seen={key: RecordedKernel(processes=tuple(processes)) for key, processes in found.items()},
+        ambiguous=tuple(sorted({name.name for name, kernels in owners.items() if len(kernels) > 1})),
+    )
+
+
+def find_owners(
+    project: Project, parameters: Mapping[KernelName, frozenset[str]], cwd: Path
+) -> dict[KernelName, Sequence[Kernel]]:
+    """Return the kernels of `project` that each recorded kernel may be, by the names of its parameters."""
     by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
     for kernel in project.kernels():
         by_name[kernel.name].append(kernel)
-    found: defaultdict[KernelKey, list[Process]] = defaultdict(list)
-    ambiguous = set[str]()
-    for name, processes in recorded.items():
-        owners = owners_of(name, RecordedKernel(processes=processes).parameters, by_name.get(name.name, ()), cwd)
-        if len(owners) == 1:
-            found[owners[0].key] += processes
-        elif owners:
-            ambiguous.add(name.name)
-    return Matched(
-        seen={key: RecordedKernel(processes=tuple(processes)) for key, processes in found.items()},
-        ambiguous=tuple(sorted(ambiguous)),
-    )
+    return {name: owners_of(name, names, by_name.get(name.name, ()), cwd) for name, names in parameters.items()}
 
 
 def owners_of(

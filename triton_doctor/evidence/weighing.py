@@ -55,9 +55,14 @@ def read_modes(recordings: Sequence[Recording]) -> tuple[Mode, ...]:
         process = account([recording])
         launched = tuple((kernel.kernel, kernel.launches) for kernel in process.kernels if not kernel.direct)
         if process.interpreted or launched:
-            script = next((word for word in recording.headers[0].command if word.endswith(".py")), "")
+            script = script_of(recording.headers[0].command)
             modes.append(Mode(script=script, interpreted=process.interpreted, launched=launched))
     return tuple(modes)
+
+
+def script_of(command: Sequence[str]) -> str:
+    """Return the script that `command` runs; empty where it runs none."""
+    return next((word for word in command if word.endswith(".py")), "")
 
 
 def judge_mode(finding: Finding, modes: Sequence[Mode], cwd: Path) -> Evidence | None:

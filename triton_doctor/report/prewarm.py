@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.prewarm.prewarm_plan import Outcome, Prewarmed
 
-VARIANT_REASONS_SHOWN = 20
+VARIANT_REASONS_SHOWN, REASONS_SHOWN, ADDED_SHOWN = 20, 10, 4
+BUILT = "built"
 
 
 def render_cover(cover: Cover) -> str:
@@ -82,17 +83,6 @@ def _space_object(space: KernelSpace) -> dict[str, Any]:
     return asdict(space.kernel) | {"recorded": space.recorded, "parameters": parameters, "added": added}
 
 
-REASONS_SHOWN, ADDED_SHOWN = 10, 4
-BUILT = "built"
-ORIGINS = {
-    "source": "by the source",
-    "integer class": "integer classes",
-    "alignment": "alignments",
-    "dtype": "dtypes",
-    "config": "configs",
-}
-
-
 def render_prewarmed(result: Prewarmed) -> str:
     """Render the report of a `prewarm` that compiled."""
     return "".join(f"{escape_text(line)}\n" for line in _prewarmed_lines(result))
@@ -116,15 +106,20 @@ def _prewarmed_lines(result: Prewarmed) -> Iterator[str]:
         states = Counter(outcome.state for outcome in outcomes)
         parts = [f"{states[COMPILED]:,} compiled", f"{states[FOUND]:,} found in the cache"]
         parts += [f"{states[state]:,} {state}" for state in (FAILED, UNREACHABLE) if states[state]]
-        yield f"{target}: {', '.join(parts)}{_launchers(outcomes)}"
-    yield from _added(result)
+        built = sum(outcome.launcher == BUILT for outcome in outcomes)
+        launchers = f"; {plural(built, 'launcher')} built" if built else ""
+        yield f"{target}: {', '.join(parts)}{launchers}"
+    foreseen = [variant for variant, _ in result.likely if variant.origin == SOURCE]
+    if foreseen:
+        yield "added by the source:"
+        yield from explain_added(foreseen, ADDED_SHOWN)
     yield from _left_out(result)
     failed = result.with_state(FAILED, UNREACHABLE)
     yield from _reasons([pair for pair in failed if pair[0].origin == RECORDED], "could not be prewarmed")
     yield from _reasons([pair for pair in failed if pair[0].origin != RECORDED], "added, and does not compile")
-    changed = {variant.kernel.name for variant, outcome in result.likely if outcome.changed}
+    changed = sorted({f"`{variant.kernel.name}`" for variant, outcome in result.likely if outcome.changed})
     if changed:
-        yield f"compiled from its source here, which is not the recorded one: {_names(changed)}"
+        yield f"compiled from its source here, which is not the recorded one: {', '.join(changed)}"
     unbuilt = {outcome.launcher for _, outcome in result.likely} - {"", BUILT}
     for reason in sorted(unbuilt):
         yield f"launchers are left to the first launch: {reason}"
@@ -154,21 +149,9 @@ def _likely_line(result: Prewarmed) -> str:
     origins = Counter(variant.origin for variant, _ in result.likely)
     recorded = origins.pop(RECORDED, 0)
     kernels = {variant.kernel for variant, _ in result.likely}
-    kinds = ", ".join(f"{ORIGINS.get(origin, origin)} {count:,}" for origin, count in sorted(origins.items()))
+    kinds = ", ".join(f"{origin} {count:,}" for origin, count in sorted(origins.items()))
     line = f"{plural(origins.total() + recorded, 'likely variant')}: {recorded:,} recorded, {origins.total():,} added"
     return f"{line}{f' ({kinds})' if kinds else ''}; {plural(len(kernels), 'kernel')}"
-
-
-def _launchers(outcomes: Iterable[Outcome]) -> str:
-    built = sum(outcome.launcher == BUILT for outcome in outcomes)
-    return f"; {plural(built, 'launcher')} built" if built else ""
-
-
-def _added(result: Prewarmed) -> Iterator[str]:
-    foreseen = [variant for variant, _ in result.likely if variant.origin == SOURCE]
-    if foreseen:
-        yield "added by the source:"
-        yield from explain_added(foreseen, ADDED_SHOWN)
 
 
 def _left_out(result: Prewarmed) -> Iterator[str]:
@@ -185,7 +168,3 @@ def _reasons(pairs: list[tuple[KernelVariant, Outcome]], heading: str) -> Iterat
         yield f"{heading}: `{kernel}`, {plural(count, 'variant')}: {reason}"
     if len(reasons) > REASONS_SHOWN:
         yield f"and {len(reasons) - REASONS_SHOWN:,} more"
-
-
-def _names(kernels: Iterable[str]) -> str:
-    return ", ".join(f"`{kernel}`" for kernel in sorted(kernels))

@@ -45,7 +45,7 @@ def test_integer_that_varies_takes_each_class_and_one_that_equals_it_moves_with_
     first = variant({"x_ptr": "%16", "n": "%16", "stride": "%16"}, (("n", 32), ("stride", 32)))
     second = variant({"x_ptr": "%16"}, (("n", 33), ("stride", 33)))
 
-    assert added(first, second) == [("integer class", "x_ptr%16 n=1 stride=1")]
+    assert added(first, second) == [("integer classes", "x_ptr%16 n=1 stride=1")]
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_integer_that_varies_takes_each_class_and_one_that_equals_it_moves_with_
     ],
 )
 def test_integer_that_does_not_vary_is_left_alone(recorded: list[KernelVariant]) -> None:
-    assert "integer class" not in {origin for origin, _ in added(*recorded)}
+    assert "integer classes" not in {origin for origin, _ in added(*recorded)}
 
 
 def test_pointer_seen_both_ways_takes_the_other_alignment_elsewhere() -> None:
     seen = [variant({"x_ptr": "%16"}), variant({}), variant({"x_ptr": "%16"}, constants=(("BLOCK", 128),))]
 
-    assert added(*seen) == [("alignment", "")]
+    assert added(*seen) == [("alignments", "")]
 
 
 def test_dtypes_are_combined_with_other_constants_unless_a_constant_is_a_dtype() -> None:
     seen = [variant({}), variant({}, dtype="*fp32", constants=(("BLOCK", 128),))]
     named = [replace(each, exact=(("T", '{"dtype": "fp16"}'),)) for each in seen]
 
-    assert [origin for origin, _ in added(*seen)] == ["dtype", "dtype"]
+    assert [origin for origin, _ in added(*seen)] == ["dtypes", "dtypes"]
     assert added(*named) == []
 
 

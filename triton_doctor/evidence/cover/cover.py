@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover, Gap, KernelSpace, ParameterSpace
 from triton_doctor.evidence.cover.formulas import read_spaces
 from triton_doctor.evidence.cover.keys import find_missing
-from triton_doctor.evidence.kernel_matching import is_program, owners_of
+from triton_doctor.evidence.kernel_matching import find_owners, is_program
+from triton_doctor.evidence.weighing import script_of
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
 from triton_doctor.runtime.sweep_event import SweepEvent
 from triton_doctor.static.project.analysis.unresolved import explain_unresolved
@@ -131,14 +132,9 @@ class CoverSearch:
         return {name: self._show(path) for reached in self._reached for name, path in reached.outside}
 
     def _find_owners(self) -> Mapping[tuple[str, str, int], Sequence[KernelName]]:
-        by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
-        for kernel in self._project.kernels():
-            by_name[kernel.name].append(kernel)
+        parameters = {variant.kernel: frozenset(dict(variant.key.signature)) for variant in self._variants}
         found: defaultdict[tuple[str, str, int], list[KernelName]] = defaultdict(list)
-        for name in dict.fromkeys(variant.kernel for variant in self._variants):
-            variants = [variant for variant in self._variants if variant.kernel == name]
-            parameters = frozenset(part for part, _ in variants[0].key.signature)
-            owners = owners_of(name, parameters, by_name.get(name.name, ()), self._base)
+        for name, owners in find_owners(self._project, parameters, self._base).items():
             if len(owners) == 1:
                 found[owners[0].key].append(name)
         return found
@@ -152,7 +148,7 @@ class CoverSearch:
                 stem = f"/{words[at + 1].replace('.', '/')}"
                 wanted = (f"{stem}.py", f"{stem}/__main__.py")
                 yield from (path for path, whole in paths.items() if whole.endswith(wanted))
-            elif script := next((word for word in words[1:] if word.endswith(".py")), None):
+            elif script := script_of(words):
                 found = [path for path, whole in paths.items() if is_program(whole, script)]
                 exact = (self._cwd / script).as_posix()
                 yield from [path for path in found if paths[path] == exact] or found

@@ -157,13 +157,11 @@ class _Reader:
                 formulas[name] = self._resolve(argument.expr, point)
             else:
                 formulas[name] = self._choice(("table", name), name, numbers[name])
-        missing = {
-            parameter.name for parameter in kernel.params if not kernel.may_set(parameter.name)
-        } - formulas.keys()
+        missing = [param for param in kernel.params if not kernel.may_set(param.name) and param.name not in formulas]
         if launch.launch.method == DECLARED:
             # The helper that starts it gives the others, each from what it is passed.
-            formulas |= {name: self._choice(("helper", name), name, UNKNOWN) for name in sorted(missing)}
-            missing = set()
+            formulas |= {param.name: self._choice(("helper", param.name), param.name, UNKNOWN) for param in missing}
+            missing = []
         self._given = dict(formulas)
         for heuristic in kernel.heuristics:
             if heuristic.param not in formulas:
@@ -176,8 +174,6 @@ class _Reader:
             if isinstance(formula, Name) and self._choices[formula.id].kind is ChoiceKind.OPEN:
                 choice = self._choices[formula.id]
                 self._choices[formula.id] = choice._replace(number=number, kind=_kind(number, choice.values))
-        missing -= formulas.keys()
-        optional = {parameter.name for parameter in kernel.params if parameter.default is not None}
         tables = [
             interpreter.value(argument.value, interpreter.at(launch))
             for argument in launch.launch.arguments
@@ -192,11 +188,11 @@ class _Reader:
             numbers=numbers,
             texts=texts,
             choices=self._choices,
-            hides=not are_known or bool(missing if hides_arguments(launch) else missing - optional),
+            hides=not are_known or any(hides_arguments(launch) or param.default is None for param in missing),
         )
 
     def _resolve(self, expr: Expr, point: _Point, steps: int = 2 * MOST_NAMES) -> Expr:
-        def each(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
+        def resolve_all(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
             return tuple(self._resolve(part, point, steps - 1) for part in exprs)
 
         match expr if steps else None:
@@ -214,16 +210,16 @@ class _Reader:
                 if bound.bindings and (bound.certain or self._function.param(name) is not None):
                     return self._by_tests(bound, expr, point, steps - 1)
             case BinaryOp(op, operands):
-                return BinaryOp(op, each(operands))
+                return BinaryOp(op, resolve_all(operands))
             case Compare(op, operands):
-                compared = each(operands)
+                compared = resolve_all(operands)
                 self._note_none(op, compared)
                 return Compare(op, compared)
             case Conditional(test, options, operator):
-                resolved = each(options)
+                resolved = resolve_all(options)
                 return Conditional(None if test is None else self._test(test, point, steps - 1), resolved, operator)
             case Call(func, args, ()) if len(args) >= ARITHMETIC.get(final_name(func), len(args) + 1):
-                return Call(Name(final_name(func)), each(args), ())
+                return Call(Name(final_name(func)), resolve_all(args), ())
             case Unpacked(TupleExpr(items), int(position), size, False) if len(items) == size:
                 return self._resolve(items[position], point, steps - 1)
             case _:
@@ -443,6 +439,7 @@ def _union(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
     return tuple({(type(value), value): value for part in parts for value in part}.values())
 
 
-def choices_in(formula: Expr) -> frozenset[str]:
-    """Return the names of the choices that `formula` is computed from."""
-    return frozenset(part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
+def choices_in(formula: Expr) -> tuple[str, ...]:
+    """Return the names of the choices that `formula` is computed from, in order."""
+    names = (part.id for part in every_part(formula) if isinstance(part, Name) and part.id.startswith("#"))
+    return tuple(dict.fromkeys(names))

@@ -42,6 +42,12 @@ class Something(NamedTuple):
     choice: str
 
 
+def _shift_left(value: int, by: int) -> int:
+    if by > LARGEST.bit_length():  # a number of gigabytes
+        raise UnknownValueError
+    return value << by
+
+
 _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -49,7 +55,7 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
-    "<<": operator.lshift,
+    "<<": _shift_left,
     ">>": operator.rshift,
     "&": operator.and_,
     "|": operator.or_,
@@ -168,12 +174,8 @@ def combine(
 
 def is_exhausted(choices: Iterable[Choice]) -> bool:
     """Return whether `combine` tries each value of `choices`, which one formula shares with no more than a few."""
-    bounded = (
-        choice.number.high is not None and choice.number.high - (choice.number.low or 1) < MOST_VALUES
-        for choice in choices
-        if choice.kind is ChoiceKind.INTEGER
-    )
-    return all(bounded)
+    numbers = [choice.number for choice in choices if choice.kind is ChoiceKind.INTEGER]
+    return all(number.high is not None and number.high - (number.low or 1) < MOST_VALUES for number in numbers)
 
 
 def is_bucket(formula: Expr) -> bool:

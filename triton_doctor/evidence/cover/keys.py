@@ -104,22 +104,21 @@ class _KeySearch:
         for name, (reason, code) in self._open.items():
             self._add_gap(name, reason, code)
         fixed = self._fixed()
-        fitting = [base for base in self._recorded if self._fits(base, fixed)]
-        bases, shared = (fitting, {}) if fitting else (self._recorded, fixed)
+        bases = [base for base in self._recorded if self._fits(base, fixed)] or self._recorded
         count = prod(map(len, parts))
         if count * len(bases) <= MOST_VARIANTS:
-            combined = [dict(chain.from_iterable(part.items() for part in each)) for each in product(*parts)]
+            combined = [dict(chain.from_iterable(map(dict.items, chosen))) for chosen in product(*parts)]
         else:
             # Each value that no recording has, beside what one recorded variant has.
             reason = f"its parameters have {count:,} combinations of values, for each of {len(bases)} recorded variants"
             self._add_gap("", f"{reason}: only values that are not recorded are added")
             self._open |= {name: (reason, "") for part in parts for outcomes in part for name in outcomes}
             outcomes_alone = (outcomes for part in parts for outcomes in part)
-            combined = [each for each in outcomes_alone if not any(self._fits(base, each) for base in bases)]
+            combined = [alone for alone in outcomes_alone if not any(self._fits(base, alone) for base in bases)]
             bases = bases[:1]
         for outcomes in combined:
             for base in bases:
-                self._add(base, shared | outcomes)
+                self._add(base, fixed | outcomes)
             self._add_tuning_key(fixed | outcomes)
         self._add_rows(parts)
 
@@ -295,12 +294,12 @@ class _KeySearch:
         """Yield the types of tensors that stand in for others, and of the others, as recorded with the same flags."""
         for name in self._borrowed & outcomes.keys():
             kind, lender = outcomes[name]
-            like, choices = base, choices_in(self._space.formulas[name])
+            like, choices = base, set(choices_in(self._space.formulas[name]))
             if kind == "given" and lender is None:
                 flags = {
                     (other, repr(key_value(outcome)))
                     for other, outcome in outcomes.items()
-                    if outcome[0] == "value" and choices & choices_in(self._space.formulas[other])
+                    if outcome[0] == "value" and choices.intersection(choices_in(self._space.formulas[other]))
                 }
                 constants = (
                     (known, {(n, repr(value)) for n, value in known.key.constants}) for known in self._recorded
@@ -355,7 +354,7 @@ class _KeySearch:
         if name in self._unaligned:
             yield f"`{name}` begins at any element of a tensor"
         formula = self._space.formulas.get(name)
-        choices = [self._space.choices[number] for number in sorted(choices_in(formula))] if formula is not None else []
+        choices = [self._space.choices[name] for name in choices_in(formula)] if formula is not None else []
         for choice in choices:
             if choice.kind is ChoiceKind.INTEGER:
                 yield f"`{choice.text}` is per call"
@@ -390,7 +389,7 @@ class _KeySearch:
                 for name, outcome in outcomes.items():
                     values.setdefault(name, {})[format_outcome(outcome)] = None
         for name, role in self._roles.items():
-            recorded = dict.fromkeys(format_recorded(outcomes.key, name, role) for outcomes in self._recorded)
+            recorded = dict.fromkeys(format_recorded(variant.key, name) for variant in self._recorded)
             self._keys.rows.append(
                 ParameterSpace(
                     parameter=name,
@@ -426,7 +425,7 @@ def apply(
             key = with_class(key, name, *value)
         elif kind == "given" and types.get(name) == "none":
             dtypes = (dict(variant.key.signature).get(name, "none") for variant in recorded)
-            dtype = next((each for each in dtypes if each != "none"), None)
+            dtype = next((dtype for dtype in dtypes if dtype != "none"), None)
             if dtype is None:
                 return name
             key = with_class(key, name, dtype, ALIGNED if dtype.startswith("*") else "")
@@ -437,10 +436,11 @@ def apply(
             was = types.get(name, "")
             key = with_class(key, name, was if was in INTEGERS and attribute != "=1" else "i32", attribute)
         elif kind == "value" and types.get(name) == "constexpr":
-            key = replace(key, constants=tuple((each, value if each == name else old) for each, old in key.constants))  # type: ignore[misc]
+            constants = tuple((param, value if param == name else old) for param, old in key.constants)
+            key = replace(key, constants=constants)  # type: ignore[arg-type]
             exact = tuple(pair for pair in exact if pair[0] != name) if exact is not None else None
         elif kind == "value":
-            options = tuple((each, value if each == name else old) for each, old in key.options)
+            options = tuple((option, value if option == name else old) for option, old in key.options)
             spelled = tuple(f"{name}={value}" if text.partition("=")[0] == name else text for text in key.spelled)
             key = replace(key, options=options, spelled=spelled)  # type: ignore[arg-type]
     return replace(base, key=key, exact=exact, origin=SOURCE, values=())
@@ -455,30 +455,27 @@ def key_value(outcome: Outcome) -> object:
 def differences(known: KernelVariant, other: KernelVariant) -> Iterator[tuple[str, str]]:
     """Yield what of `other` is not as in `known`, as text."""
     for (name, kind), (_, was) in zip(other.key.signature, known.key.signature, strict=False):
-        role = CONSTEXPR if kind == "constexpr" else INTEGER if kind in INTEGERS else POINTER
         if kind != was and kind[:1] == was[:1] == "*":
             yield name, kind
-        elif kind != was or format_recorded(known.key, name, role) != format_recorded(other.key, name, role):
-            yield name, format_recorded(other.key, name, role)
+        elif kind != was or format_recorded(known.key, name) != format_recorded(other.key, name):
+            yield name, format_recorded(other.key, name)
     options = dict(known.key.options)
     yield from ((name, repr(value)) for name, value in other.key.options if options.get(name) != value)
 
 
-def format_recorded(key: CompileKey, name: str, role: str) -> str:
-    """Return what `name` is in `key`, in the words of `format_outcome`."""
-    kind = dict(key.signature).get(name)
-    classes = dict(key.attributes).get(name, "")
-    if role == OPTION:
-        return repr(dict(key.options).get(name))
-    if kind == "none":
-        return "None"
-    if role == CONSTEXPR:
-        return repr(dict(key.constants).get(name))
-    if role == INTEGER:
+def format_recorded(key: CompileKey, name: str) -> str:
+    """Return what the parameter or option `name` is in `key`, in the words of `format_outcome`."""
+    match dict(key.signature).get(name):
+        case None:
+            return repr(dict(key.options).get(name))
+        case "none":
+            return "None"
+        case "constexpr":
+            return repr(dict(key.constants).get(name))
+    kind, classes = dict(key.signature)[name], dict(key.attributes).get(name, "")
+    if kind in INTEGERS:
         return CLASSES.get(classes, classes)
-    if role == POINTER:
-        return "given" if ALIGNED in classes.split() else "given unaligned"
-    return kind or ""
+    return kind if not kind.startswith("*") else "given" if ALIGNED in classes.split() else "given unaligned"
 
 
 def format_outcome(outcome: Outcome) -> str:

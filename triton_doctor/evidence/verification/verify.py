@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from triton_doctor.evidence.kernel_matching import owners_of
+from triton_doctor.evidence.kernel_matching import find_owners
 from triton_doctor.evidence.verification.launch_arguments import VALUES, Cases, made_up, recorded
 
 if TYPE_CHECKING:
@@ -249,15 +249,13 @@ def _seen(
     project: Project, recordings: Sequence[Recording], cwd: Path
 ) -> Mapping[tuple[str, str, int], Sequence[CompileEvent]]:
     """Return the recorded compiles of each kernel of the project; skips names that fit several kernels."""
-    by_name: defaultdict[str, list[Kernel]] = defaultdict(list)
-    for kernel in project.kernels() if recordings else ():
-        by_name[kernel.name].append(kernel)
+    events = [event for recording in recordings for event in recording.compiles]
+    parameters = {event.kernel: frozenset(dict(event.key.signature)) for event in events}
+    owners = find_owners(project, parameters, cwd) if events else {}
     found: defaultdict[tuple[str, str, int], list[CompileEvent]] = defaultdict(list)
-    for event in (event for recording in recordings for event in recording.compiles):
-        parameters = frozenset(name for name, _ in event.key.signature)
-        owners = owners_of(event.kernel, parameters, by_name.get(event.kernel.name, ()), cwd)
-        if len(owners) == 1:
-            found[owners[0].key].append(event)
+    for event in events:
+        if len(owners[event.kernel]) == 1:
+            found[owners[event.kernel][0].key].append(event)
     return found
 
 

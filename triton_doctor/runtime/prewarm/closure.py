@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 IntegerClass = tuple[str, str]
 """A type and the class in it: `("i32", "%16")`."""
 
-INTEGER, ALIGNMENT, DTYPE, CONFIG = "integer class", "alignment", "dtype", "config"
+INTEGER, ALIGNMENT, DTYPE, CONFIG = "integer classes", "alignments", "dtypes", "configs"
 ALIGNED = "%16"
 CROSSED = 3
 # Of one kernel. Each costs a compile, and beyond that a kernel has another problem, which `check` names.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, CompileKey, KernelName, Scalar
     from triton_doctor.runtime.recording import Recording
 
-RECORDED, SOURCE = "recorded", "source"
+RECORDED, SOURCE = "recorded", "by the source"
 # What Triton writes where the storage of a tensor is below 2 GiB (triton 3.6 backends/amd/compiler.py, parse_attr).
 SMALL_TENSOR = "tt.pointer_range=32"
 

@@ -80,7 +80,7 @@ class OtherFiles:
 
     @cached_property
     def _texts(self) -> list[tuple[str, bytes]]:
-        """The path of each file, and what may be code in it."""
+        """Return the path of each file, and what may be code in it."""
         found, size = list[tuple[str, bytes]](), 0
         for path in dict.fromkeys(self._paths()):
             if path in self._scanned:
