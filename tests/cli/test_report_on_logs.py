@@ -111,6 +111,24 @@ def test_prewarm_says_what_a_log_lacks(tmp_path: Path) -> None:
     assert done.stderr.startswith("triton-doctor: serve.log is no recording: a server's log names kernels")
 
 
+def test_prewarm_adds_what_a_log_shows_to_a_recording_of_the_kernel(tmp_path: Path) -> None:
+    (tmp_path / "build.py").write_text(SOURCE)
+    serve = "import torch, build\nlens = torch.zeros(64, device='cuda')\nbuild.build(lens, lens, [0] * 4)\n"
+    (tmp_path / "serve.py").write_text(serve)
+    larger = FOUR.replace("('constexpr', 4)", "('constexpr', 32)").replace("*i32", "*fp32")
+    log = written(tmp_path, VLLM + f"metadata {larger}{END}", VLLM + "metadata" + END, VLLM + "gone" + END, SGLANG)
+
+    recorded = doctor(tmp_path, "run", "--dry", "--target", "cuda:90", "-o", "warm.jsonl", "serve.py")
+    done = doctor(tmp_path, "prewarm", "warm.jsonl", log.name, "--cache-dir", "cache")
+    refused = doctor(tmp_path, "prewarm", "warm.jsonl", log.name, "--recorded-only")
+
+    assert recorded.returncode == 0, recorded.stderr
+    assert "`metadata`: compiled while serving: line 2 of the log" in done.stdout
+    assert done.stdout.count("of the log") == 1
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert refused.returncode == 2
+
+
 def test_log_without_a_kernel_is_one_line_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DoctorError, match="as a log it names no kernel"):
         read_log(written(tmp_path, "nothing"))

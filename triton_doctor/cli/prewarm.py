@@ -19,7 +19,10 @@ FOUND, STOPPED = 1, 2
 
 def prewarm(
     recordings: Annotated[
-        list[Path] | None, typer.Argument(metavar="RECORDINGS...", help="Recordings, real or dry, and folders of them.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="RECORDINGS...", help="Recordings, real or dry, folders of them, and logs of the same server."
+        ),
     ] = None,
     target: Annotated[
         list[str] | None,
@@ -80,17 +83,25 @@ def prewarm(
     from triton_doctor.evidence.cover import Cover
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.prewarm import cover_object
+    from triton_doctor.runtime.engine_logs import read_log
+    from triton_doctor.runtime.prewarm.logged_variants import variants_in_log
     from triton_doctor.runtime.prewarm.prewarm_plan import make_plan
 
-    paths = find_recordings(recordings or (), from_tests=from_tests)
+    paths, logs = find_recordings(recordings or (), from_tests=from_tests)
     recorded = read_named(paths)
+    logged = [line for log in logs for line in read_log(log)]
+    if logs and recorded_only:
+        raise DoctorError(
+            f"{logs[0]} is no recording", hint="a log adds to what is recorded: leave out --recorded-only"
+        )
     require_triton(target or ())
     cover = Cover()
 
     def foresee(variants: "Sequence[KernelVariant]") -> "Sequence[KernelVariant]":
         nonlocal cover
-        cover = find_cover(recorded.processes, variants, src or (), cwd=Path.cwd())
-        return cover.missing
+        served = (*variants_in_log(logged, variants),)
+        cover = find_cover(recorded.processes, (*variants, *served), src or (), cwd=Path.cwd())
+        return (*served, *cover.missing)
 
     plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only, foresee=foresee)
     if not plan.variants:
@@ -106,8 +117,8 @@ def prewarm(
     raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
 
 
-def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> list[Path]:
-    """Return the recordings `named` and those of the project's tests. Raises DoctorError for none, and for a log."""
+def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> tuple[list[Path], list[Path]]:
+    """Return the recordings `named`, with those of the project's tests, and the logs. Raises DoctorError for none."""
     from triton_doctor.errors import DoctorError
     from triton_doctor.runtime.engine_logs import is_log
 
@@ -118,12 +129,13 @@ def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> list[Path]:
         paths += record_dry((), ())
     if not paths:
         raise DoctorError("there is no recording to prewarm from", hint="name one that `run -o` wrote, or --from-tests")
-    if log := next(filter(is_log, paths), None):
+    logs = [path for path in paths if is_log(path)]
+    if len(logs) == len(paths):
         raise DoctorError(
-            f"{log} is no recording: a server's log names kernels, but not their modules, options and target",
-            hint=f"`triton-doctor report {log}` says what to warm up; `run -o` records what prewarm needs",
+            f"{logs[0]} is no recording: a server's log names kernels, but not their modules, options and target",
+            hint=f"name a recording that has them too; `triton-doctor report {logs[0]}` says what to warm up",
         )
-    return paths
+    return [path for path in paths if path not in logs], logs
 
 
 def check_cache(plan: "PrewarmPlan", folder: Path, jobs: int | None, cover: "Cover") -> bool:
