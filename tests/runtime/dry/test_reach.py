@@ -183,6 +183,19 @@ def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(
     assert drawn.device.type == torch.randint(4, (2,), device="cuda", generator=generator).device.type == "cuda"
 
 
+def test_tensor_is_made_of_tensors_on_the_gpu(dry):
+    import torch
+
+    lengths = torch.tensor([3, 4], device="cuda")
+    unknown = torch.empty((), dtype=torch.float16, device="cuda")
+
+    assert torch.tensor([lengths.sum(), 2]).tolist() == [7, 2]
+    assert torch.tensor([lengths.max()], dtype=torch.int32, device="cuda").item() == 4
+    made = torch.as_tensor([[unknown, unknown]], device=lengths.device)
+    assert (made.shape, made.dtype, made.device.type) == ((1, 2), torch.float16, "cuda")
+    assert dry.guesses == ()
+
+
 def test_nothing_of_it_stays_on_the_path(kernels):
     import sys
 
