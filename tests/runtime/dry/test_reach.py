@@ -183,6 +183,19 @@ def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(
     assert drawn.device.type == torch.randint(4, (2,), device="cuda", generator=generator).device.type == "cuda"
 
 
+def test_events_and_streams_of_any_device_are_those_of_the_gpu(dry):
+    import torch
+
+    start, end = torch.Event(enable_timing=True), torch.Event(device="cuda", enable_timing=True)
+    with torch.Stream(device="cuda") as stream:
+        start.record(stream)
+        end.record()
+    end.synchronize()
+
+    assert start.elapsed_time(end) > 0
+    assert isinstance(torch.accelerator.current_stream(), torch.Stream)
+
+
 def test_tensor_is_made_of_tensors_on_the_gpu(dry):
     import torch
 
