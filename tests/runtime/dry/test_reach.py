@@ -196,6 +196,15 @@ def test_events_and_streams_of_any_device_are_those_of_the_gpu(dry):
     assert isinstance(torch.accelerator.current_stream(), torch.Stream)
 
 
+def test_tensors_in_pinned_memory_are_made_and_copied(dry):
+    import torch
+
+    made = torch.tensor([1, 2], pin_memory=True).to("cuda", non_blocking=True)
+
+    assert made.tolist() == [1, 2]
+    assert torch.zeros(2, pin_memory=True).pin_memory().cuda().device.type == "cuda"
+
+
 def test_tensor_is_made_of_tensors_on_the_gpu(dry):
     import torch
 
@@ -422,7 +431,9 @@ def test_collectives_of_objects_gather_what_this_process_has_and_stop_where_anot
         distributed.init_process_group("nccl")
         try:
             everywhere, here, mine = [None] * 4, [None] * 4, [None]
-            distributed.all_gather_object(everywhere, {"loss": 1.0})
+            groups = [distributed.new_group([0, 1, 2, 3], backend=backend) for backend in ("nccl", "gloo")]
+            sizes = [distributed.get_world_size(group) for group in groups]
+            distributed.all_gather_object(everywhere, {"loss": 1.0}, group=groups[0])
             distributed.gather_object("x", here if rank == 0 else None, dst=0)
             for call in (
                 lambda: distributed.broadcast_object_list(["from 0"], src=0),
@@ -433,6 +444,7 @@ def test_collectives_of_objects_gather_what_this_process_has_and_stop_where_anot
         finally:
             distributed.destroy_process_group()
 
+    assert sizes == [4, 4]
     assert everywhere == [{"loss": 1.0}] * 4
     assert (here, mine) == ((["x"] * 4, ["a"]) if rank == 0 else ([None] * 4, [None]))
     assert [stop.question.partition(":")[0] for stop in recording.stops] == stops

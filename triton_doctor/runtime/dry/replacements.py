@@ -108,14 +108,20 @@ def patch_threads(patches: Patches, mode: DryMode) -> None:
 
 
 class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
-    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0, and tensors are made of tensors."""
+    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0.
+
+    Tensors are made of tensors without their values, and none is pinned.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func` with a device of torch's."""
         kwargs = kwargs or {}
         if type(kwargs.get("device")) is int:
             kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
-        elif len(args) > 1 and type(args[1]) is int and func in MOVING:
+        if kwargs.get("pin_memory"):
+            # `torch.tensor` asks for memory of a driver before any mode sees it.
+            kwargs = {**kwargs, "pin_memory": False}
+        if len(args) > 1 and type(args[1]) is int and func in MOVING:
             args = (args[0], torch.device("cuda", args[1]), *args[2:])
         elif func is torch.device and args and type(args[0]) is int:
             args = ("cuda", args[0])
