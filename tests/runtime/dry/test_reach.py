@@ -169,6 +169,7 @@ def test_each_question_to_torch_accelerator_has_an_answer(dry):
         # A class is made or entered, and not asked.
         if not isinstance(function, type) and inspect.isfunction(function):
             function("cuda") if "set" in name.split("_") and "reset" not in name else function()
+    assert torch.cuda.get_allocator_backend() == "native"
 
 
 def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(dry):

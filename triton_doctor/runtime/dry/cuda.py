@@ -126,6 +126,7 @@ def _answers(gpu: AbsentGpu) -> dict[str, Any]:
         "_maybe_exchange_device": _zero,
         "empty_cache": _nothing,
         "ipc_collect": _nothing,
+        "get_allocator_backend": lambda: "native",
         "utilization": _zero,
         "memory_usage": _zero,
         "device_memory_used": _zero,
