@@ -142,7 +142,7 @@ def _make_of_tensors(
 
     def stack(part: Any) -> Any:
         if isinstance(part, list | tuple):
-            return torch.stack([stack(item) for item in part])
+            return torch.stack([stack(inner) for inner in part])
         number = part if isinstance(part, torch.Tensor) else torch.tensor(part)
         return number.detach().reshape(()).to(device, dtype)
 
