@@ -279,6 +279,32 @@ def other():
     assert found.is_whole
 
 
+def test_value_of_a_launch_that_made_no_compile_is_not_that_of_another_launch(tmp_path: Path) -> None:
+    functions = """\
+WIDTH = int(open("width").read())
+
+
+def answer(block):
+    x = torch.empty(64, device="cuda")
+    scale[(1,)](x, x, 64, BLOCK=BLOCK, HAS_BIAS=True)
+
+
+def other(x):
+    scale[(1,)](x, x, 64, BLOCK=WIDTH, HAS_BIAS=True)
+"""
+    serve = "import ops\n\nops.answer(64)\nops.other(read())\n"
+
+    def found(block: str, line: int) -> Cover:
+        site = LaunchSite(path=str(tmp_path / "ops.py"), line=line, function="")
+        event = replace(compiled(tmp_path), launch_site=site)
+        return cover(tmp_path, functions.replace("BLOCK=BLOCK", f"BLOCK={block}"), event, serve=serve)
+
+    line = 1 + (KERNELS + functions).splitlines().index("    scale[(1,)](x, x, 64, BLOCK=BLOCK, HAS_BIAS=True)")
+    assert gaps(found("64", line)) == [("BLOCK", "")]
+    # Here both have what was read once.
+    assert found("WIDTH", line).is_whole
+
+
 def test_integer_that_is_not_specialized_has_one_class(tmp_path: Path) -> None:
     unspecialized = KERNELS.replace("@triton.jit\n", '@triton.jit(do_not_specialize=["n"])\n')
     found = cover(tmp_path, "", compiled(tmp_path, n=""), ops=unspecialized + FULL)

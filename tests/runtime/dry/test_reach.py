@@ -169,6 +169,7 @@ def test_each_question_to_torch_accelerator_has_an_answer(dry):
         # A class is made or entered, and not asked.
         if not isinstance(function, type) and inspect.isfunction(function):
             function("cuda") if "set" in name.split("_") and "reset" not in name else function()
+    assert torch.cuda.get_allocator_backend() == "native"
 
 
 def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(dry):
@@ -181,6 +182,41 @@ def test_generator_on_the_gpu_draws_and_has_a_state_whatever_the_default_device(
 
     assert (state.device.type, state.numel()) == ("cpu", 16)
     assert drawn.device.type == torch.randint(4, (2,), device="cuda", generator=generator).device.type == "cuda"
+
+
+def test_events_and_streams_of_any_device_are_those_of_the_gpu(dry):
+    import torch
+
+    start, end = torch.Event(enable_timing=True), torch.Event(device="cuda", enable_timing=True)
+    with torch.Stream(device="cuda") as stream:
+        start.record(stream)
+        end.record()
+    end.synchronize()
+
+    assert start.elapsed_time(end) > 0
+    assert isinstance(torch.accelerator.current_stream(), torch.Stream)
+
+
+def test_tensors_in_pinned_memory_are_made_and_copied(dry):
+    import torch
+
+    made = torch.tensor([1, 2], pin_memory=True).to("cuda", non_blocking=True)
+
+    assert made.tolist() == [1, 2]
+    assert torch.zeros(2, pin_memory=True).pin_memory().cuda().device.type == "cuda"
+
+
+def test_tensor_is_made_of_tensors_on_the_gpu(dry):
+    import torch
+
+    lengths = torch.tensor([3, 4], device="cuda")
+    unknown = torch.empty((), dtype=torch.float16, device="cuda")
+
+    assert torch.tensor([lengths.sum(), 2]).tolist() == [7, 2]
+    assert torch.tensor([lengths.max()], dtype=torch.int32, device="cuda").item() == 4
+    made = torch.as_tensor([[unknown, unknown]], device=lengths.device)
+    assert (made.shape, made.dtype, made.device.type) == ((1, 2), torch.float16, "cuda")
+    assert dry.guesses == ()
 
 
 def test_nothing_of_it_stays_on_the_path(kernels):
@@ -396,7 +432,9 @@ def test_collectives_of_objects_gather_what_this_process_has_and_stop_where_anot
         distributed.init_process_group("nccl")
         try:
             everywhere, here, mine = [None] * 4, [None] * 4, [None]
-            distributed.all_gather_object(everywhere, {"loss": 1.0})
+            groups = [distributed.new_group([0, 1, 2, 3], backend=backend) for backend in ("nccl", "gloo")]
+            sizes = [distributed.get_world_size(group) for group in groups]
+            distributed.all_gather_object(everywhere, {"loss": 1.0}, group=groups[0])
             distributed.gather_object("x", here if rank == 0 else None, dst=0)
             for call in (
                 lambda: distributed.broadcast_object_list(["from 0"], src=0),
@@ -407,6 +445,7 @@ def test_collectives_of_objects_gather_what_this_process_has_and_stop_where_anot
         finally:
             distributed.destroy_process_group()
 
+    assert sizes == [4, 4]
     assert everywhere == [{"loss": 1.0}] * 4
     assert (here, mine) == ((["x"] * 4, ["a"]) if rank == 0 else ([None] * 4, [None]))
     assert [stop.question.partition(":")[0] for stop in recording.stops] == stops

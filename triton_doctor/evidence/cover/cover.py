@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from triton_doctor.evidence.cover.formulas import LaunchSpace
     from triton_doctor.runtime.event import CompileEvent, KernelName
     from triton_doctor.runtime.prewarm.kernel_variants import KernelVariant
     from triton_doctor.runtime.recording import Recording
@@ -101,10 +102,7 @@ class CoverSearch:
                 gaps += [self._gap(NOT_LAUNCHED, launch, kernel=kernel.name) for launch in launches[:1]]
                 continue
             gaps += self._unread(kernel, names, launches)
-            read = [
-                space._replace(path=self._show(space.path))
-                for space in read_spaces(self._project, kernel, launches, self._is_reached)
-            ]
+            read = self._read(kernel, launches, names)
             rows: dict[ParameterSpace, None] = {}
             missing: list[KernelVariant] = []
             for target in dict.fromkeys(variant.key.target for variant in recorded):
@@ -119,6 +117,22 @@ class CoverSearch:
         return Cover(
             spaces=tuple(spaces), gaps=tuple(dict.fromkeys(gaps)), entries=tuple(map(self._show, self._entries))
         )
+
+    def _read(
+        self, kernel: Kernel, launches: Sequence[LinkedLaunch], names: Sequence[KernelName]
+    ) -> Sequence[LaunchSpace]:
+        """Return the spaces of `launches`, with the values that the recording of another launch does not show."""
+        spaces = read_spaces(self._project, kernel, launches, self._is_reached)
+        events = [event for recording in self._recordings for event in recording.compiles if event.kernel in names]
+        is_seen = [bool(self._made_at(launch, events)) for launch in launches]
+        # A launch that made no compile may have found another's: then what lasts is the same at both.
+        seen = frozenset[str]().union(*(space.lasting() for space, made in zip(spaces, is_seen, strict=True) if made))
+        return [
+            space._replace(
+                path=self._show(space.path), unseen=space.lasting() - seen if any(is_seen) and not made else frozenset()
+            )
+            for space, made in zip(spaces, is_seen, strict=True)
+        ]
 
     def _gap(self, kind: str, place: LinkedLaunch | Kernel, *, kernel: str = "", reason: str = "") -> Gap:
         if isinstance(place, Kernel):
@@ -167,7 +181,7 @@ class CoverSearch:
 
     def _unread(self, kernel: Kernel, names: Sequence[KernelName], launches: Sequence[LinkedLaunch]) -> Iterator[Gap]:
         """Yield what is not proved of a kernel that no launch, or not each launch, is read of."""
-        here = {event.kernel for launch in self._unresolved for event in self._swept_at(launch)}
+        here = {event.kernel for launch in self._unresolved for event in self._made_at(launch, self._swept)}
         if launches and here.isdisjoint(names):
             return
         reason = "no launch of it is read: code that is not followed launches it"
@@ -179,17 +193,19 @@ class CoverSearch:
                 moved = f"a launch of it is not read, and in a sweep `{part.name}` had {part.describe()}"
                 yield self._gap(NOT_PROVED, kernel, kernel=kernel.name, reason=moved)
 
-    def _swept_at(self, launch: LinkedLaunch) -> list[CompileEvent]:
-        """Return what a sweep compiled for `launch`."""
+    def _made_at(self, launch: LinkedLaunch, events: Iterable[CompileEvent]) -> list[CompileEvent]:
+        """Return those of `events` that `launch` made."""
         lines = range(launch.launch.span.line, launch.launch.span.end_line + 1)
         whole = (self._base / launch.module.path).as_posix()
-        sites = ((event, event.launch_site) for event in self._swept)
+        sites = ((event, event.launch_site) for event in events)
         return [
             event for event, site in sites if site is not None and site.line in lines and is_program(whole, site.path)
         ]
 
     def _unproved(self) -> Iterator[Gap]:
-        for launch in (launch for launch in self._unresolved if self._counts(launch) and not self._swept_at(launch)):
+        for launch in (
+            launch for launch in self._unresolved if self._counts(launch) and not self._made_at(launch, self._swept)
+        ):
             reason = f"the kernel of a launch is not found: {explain_unresolved(launch, self._project.names)}"
             yield self._gap(NOT_PROVED, launch, reason=reason)
         if not all(map(self._counts, self._project.launches)):

@@ -89,7 +89,7 @@ class LaunchSpace(NamedTuple):
     """A launch of `kernel` at `path` and `line`: a formula for each parameter and option, whose Names are `choices`.
 
     `numbers` are the formulas' abstract values, `texts` their spelling. `hides` if arguments are in a table or list
-    that is not followed.
+    that is not followed. `unseen` are parameters that have one value, which no recording of this launch shows.
     """
 
     path: str
@@ -100,6 +100,12 @@ class LaunchSpace(NamedTuple):
     texts: Mapping[str, str]
     choices: Mapping[str, Choice]
     hides: bool
+    unseen: frozenset[str] = frozenset()
+
+    def lasting(self) -> frozenset[str]:
+        """Return the parameters and options that have one value, no literal, as long as the program lasts."""
+        choices = {name: [self.choices[part] for part in choices_in(part)] for name, part in self.formulas.items()}
+        return frozenset(name for name, every in choices.items() if every and all(map(lasts, every)))
 
 
 class _Point(NamedTuple):
@@ -296,8 +302,7 @@ class _Reader:
 
     def _lasts(self, formula: Expr) -> bool:
         """Return whether `formula` has one value as long as the program lasts."""
-        choices = (self._choices[name] for name in choices_in(formula))
-        return all(choice.kind is ChoiceKind.RECORDED and not choice.may_be_none for choice in choices)
+        return all(lasts(self._choices[name]) for name in choices_in(formula))
 
     def _one_of(self, values: tuple[Expr, ...], expr: Expr) -> Expr:
         which = ("which", spell(expr), values)
@@ -437,6 +442,11 @@ def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
 
 def _union(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
     return tuple({(type(value), value): value for part in parts for value in part}.values())
+
+
+def lasts(choice: Choice) -> bool:
+    """Return whether `choice` has one value as long as the program lasts."""
+    return choice.kind is ChoiceKind.RECORDED and not choice.may_be_none
 
 
 def choices_in(formula: Expr) -> tuple[str, ...]:

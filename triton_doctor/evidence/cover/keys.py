@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from triton_doctor.evidence.cover import NOT_PROVED, Gap, ParameterSpace
-from triton_doctor.evidence.cover.formulas import ChoiceKind, choices_in
+from triton_doctor.evidence.cover.formulas import ChoiceKind, choices_in, lasts
 from triton_doctor.evidence.cover.joint_values import (
     LARGEST,
     Something,
@@ -174,7 +174,10 @@ class _KeySearch:
             return False
         if role == INTEGER and name in self._kernel.do_not_specialize and name not in self._tuned_by:
             return False
-        if all(choice.kind is ChoiceKind.RECORDED and not choice.may_be_none for choice in choices):
+        if all(map(lasts, choices)):
+            if name in self._space.unseen:
+                text = self._space.texts.get(name, name)
+                self._open[name] = (f"`{text}` has one value, which no recorded compile of this launch shows", "")
             return False
         if role == POINTER:
             return True

@@ -84,6 +84,7 @@ def patch_cuda(patches: Patches, gpu: AbsentGpu) -> None:
     for owner in (torch.cuda, torch.cuda.graphs):
         patches.set_existing(owner, {"CUDAGraph": DryGraph, "graph": DryContext, "graph_pool_handle": lambda: (0, 0)})
     patches.set(torch, "Generator", GeneratorType("Generator", (), {}))
+    patches.set_existing(torch, {"Event": DryEvent, "Stream": DryStream})
     patches.set_existing(torch._utils, {"_get_available_device_type": lambda: "cuda"})
     # FakeTensorMode would make a real tensor on the accelerator once.
     patches.set_existing(fake_tensor, {"init_gpu_context": _nothing})
@@ -125,6 +126,7 @@ def _answers(gpu: AbsentGpu) -> dict[str, Any]:
         "_maybe_exchange_device": _zero,
         "empty_cache": _nothing,
         "ipc_collect": _nothing,
+        "get_allocator_backend": lambda: "native",
         "utilization": _zero,
         "memory_usage": _zero,
         "device_memory_used": _zero,

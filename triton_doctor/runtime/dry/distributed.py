@@ -52,8 +52,16 @@ def patch_distributed(patches: Patches, questions: Questions, world_size: int, r
             rank=place if place >= 0 else int(os.environ.get("RANK", "0")),
         )
 
+    group = distributed.new_group
+    signature = inspect.signature(group)
+
+    def new_group(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options).arguments
+        return group(**given | dict.fromkeys(("backend", "pg_options")))
+
     replaced: dict[str, Any] = {name: _replace_object_collective(name, questions) for name in OBJECT_COLLECTIVES}
     replaced |= {"init_process_group": init_process_group, "is_nccl_available": lambda: True}
+    replaced["new_group"] = new_group
     for owner in (distributed, distributed.distributed_c10d):
         patches.set_existing(owner, replaced)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 from torch.utils.data import DataLoader
 
 from triton_doctor.runtime import hooks
@@ -107,20 +108,45 @@ def patch_threads(patches: Patches, mode: DryMode) -> None:
 
 
 class IntegerDevices(TorchFunctionMode):  # type: ignore[misc]
-    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0, and no memory is pinned."""
+    """Inside, `device=0`, `.to(0)`, `.cuda(0)` and `torch.device(0)` mean cuda:0.
+
+    Tensors are made of tensors without their values, and none is pinned.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call `func` with a device of torch's, and with memory that is there."""
         kwargs = kwargs or {}
-        if kwargs.get("pin_memory"):
-            kwargs = {**kwargs, "pin_memory": False}
         if type(kwargs.get("device")) is int:
             kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
-        elif len(args) > 1 and type(args[1]) is int and func in MOVING:
+        if kwargs.get("pin_memory"):
+            # `torch.tensor` asks for memory of a driver before any mode sees it.
+            kwargs = {**kwargs, "pin_memory": False}
+        if len(args) > 1 and type(args[1]) is int and func in MOVING:
             args = (args[0], torch.device("cuda", args[1]), *args[2:])
         elif func is torch.device and args and type(args[0]) is int:
             args = ("cuda", args[0])
+        if func in (torch.tensor, torch.as_tensor) and args and isinstance(args[0], list | tuple):
+            leaves = pytree.tree_leaves(args[0])
+            if any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+                return _make_of_tensors(args[0], leaves, **kwargs)
         return func(*args, **kwargs)
+
+
+def _make_of_tensors(
+    data: Any, leaves: list[Any], dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Any:
+    """Return `torch.tensor(data)`, whose `leaves` are numbers and tensors of one element; torch would read these."""
+    kinds = [leaf.dtype if isinstance(leaf, torch.Tensor) else torch.tensor(leaf).dtype for leaf in leaves]
+    dtype = functools.reduce(torch.promote_types, kinds) if dtype is None else dtype
+    device = torch.get_default_device() if device is None else device
+
+    def stack(part: Any) -> Any:
+        if isinstance(part, list | tuple):
+            return torch.stack([stack(inner) for inner in part])
+        number = part if isinstance(part, torch.Tensor) else torch.tensor(part)
+        return number.detach().reshape(()).to(device, dtype)
+
+    return stack(data).requires_grad_(requires_grad)
 
 
 def patch_module_to(patches: Patches) -> None:
