@@ -15,11 +15,13 @@ from triton_doctor.errors import DoctorError, reason_of
 from triton_doctor.finding import Severity
 from triton_doctor.regular_files import read_regular_file
 from triton_doctor.selection import codes_of
+from triton_doctor.variables import NOTHING_REQUIRED, Required
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from triton_doctor.variables import Version
+
 
 SECTION = "tool.triton-doctor"
 TESTS = ("tests/", "test/", "testing/", "test_*.py", "*_test.py", "conftest.py")
@@ -54,8 +56,8 @@ class Settings:
     `per_call` are expressions or names whose variability the user knows better; `budgets` the number of compiles
     allowed to kernels whose name matches. `triton_version` None is the newest known. `baseline` is a file, relative to
     `root`, with the findings that are known, and `recordings` are files and folders whose values an editor shows.
-    `keep` is whether `run` keeps its recording where no -o names a file. `pinned_triton` is no setting but what the
-    project's requirements say.
+    `keep` is whether `run` keeps its recording where no -o names a file. `pinned_triton` and `required` are no
+    settings but what the project's requirements say.
     """
 
     root: Path
@@ -74,6 +76,7 @@ class Settings:
     recordings: tuple[str, ...] = ()
     keep: bool = True
     pinned_triton: Version | None = None
+    required: Required = NOTHING_REQUIRED
 
 
 def load_settings(start: Path) -> Settings:
@@ -273,4 +276,8 @@ READERS: dict[str, tuple[Callable[[object], Any], str]] = {
     "keep": (partial(convert, bool), "true or false"),
     "budgets": (counts_by_pattern, "a table of kernel names and whole numbers: {matmul_kernel = 4}"),
 }
-assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {"root", "pinned-triton"}
+assert set(READERS) == {field.name.replace("_", "-") for field in fields(Settings)} - {
+    "root",
+    "pinned-triton",
+    "required",
+}

@@ -42,6 +42,16 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+class Required(NamedTuple):
+    """The `package` among a project's requirements that brings Triton, empty if none; and the `lowest` Triton."""
+
+    package: str = ""
+    lowest: Version | None = None
+
+
+NOTHING_REQUIRED = Required()
+
+
 # Older ones take an empty TRITON_CACHE_DIR for none (run on 3.2), this and newer ones raise (run on 3.4, 3.6, 3.9).
 TAKES_EMPTY = Version(3, 4)
 # `cache_results` and TRITON_CACHE_AUTOTUNING.

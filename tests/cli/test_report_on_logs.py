@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -71,6 +72,44 @@ def test_each_text_of_the_engines_is_read(tmp_path: Path) -> None:
     assert (slow.kernel, slow.seconds) == ("metadata", 2.31)
     assert (tuned.what, tuned.tuning_key, tuned.seconds) == (TUNED, "(40, 'torch.int32')", 1.2)
     assert (before.what, before.tuning_key, before.seconds) == (TUNED, "", 0.5)
+
+
+LINE = VLLM + f"metadata {FOUR}{END}"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(LINE.encode() + b"\r\n", id="CRLF"),
+        pytest.param(LINE.replace("metadata", "\x1b[1mmetadata\x1b[0m").encode(), id="colours"),
+        pytest.param(gzip.compress(LINE.encode()), id="gzip"),
+        pytest.param(LINE.encode("utf-16"), id="UTF-16"),
+        pytest.param(json.dumps({"log": LINE, "stream": "stderr"}).encode(), id="JSON of a container"),
+        pytest.param(f"[rank3]: {LINE}".encode(), id="a rank before it"),
+    ],
+)
+def test_line_is_read_however_the_log_was_kept(tmp_path: Path, data: bytes) -> None:
+    log = tmp_path / "serve.log"
+    log.write_bytes(data)
+
+    (found,) = read_log(log)
+
+    assert (found.kernel, found.key[-1]) == ("metadata", ("constexpr", 4))
+
+
+def test_kernel_of_a_line_that_is_cut_is_read_without_its_key(tmp_path: Path) -> None:
+    (found,) = read_log(written(tmp_path, LINE[:-120]))
+
+    assert (found.kernel, found.key) == ("metadata", ())
+
+
+def test_rounds_that_two_processes_print_into_each_other_keep_their_keys(tmp_path: Path) -> None:
+    both = [part for line in ROUND.split("\n") for part in (line, line.replace("(40,", "(41,").replace("1.20", "1.30"))]
+
+    assert [(found.tuning_key, found.seconds) for found in read_log(written(tmp_path, *both))] == [
+        ("(40, 'torch.int32')", 1.2),
+        ("(41, 'torch.int32')", 1.3),
+    ]
 
 
 def test_report_names_what_changed_the_rule_and_what_the_warm_up_lacks(tmp_path: Path) -> None:

@@ -230,6 +230,152 @@ def test_name_assigned_in_a_branch_follows_from_the_test(
     assert (len(told(found)) if isinstance(missing, int) else told(found)) == missing
 
 
+SET_ELSEWHERE = """\
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+
+class Mode(IntEnum):
+    SMALL = 64
+    LARGE = 32
+
+
+@dataclass(frozen=True)
+class Config:
+    block: int = 64
+    flag: bool = True
+
+
+class Batch:
+    block = 64
+
+    def __init__(self, bias):
+        self.bias = bias
+
+    @property
+    def size(self):
+        return 32 if self.bias is None else 64
+
+    def grow(self):
+        self.block = 32
+
+
+BASE = Config()
+STATE = {{"block": 64}}
+
+
+def pick(wide):
+    return (32, False) if wide else (64, True)
+
+
+pick.size = 64
+SIZE = 64
+
+
+def configure(wide):
+    global SIZE
+    SIZE = 32 if wide else 64
+
+
+def indirectly(function, *arguments):
+    function(*arguments)
+
+
+def launch(x, block, flag=True, bias=...):
+    scale[(1,)](x, x if bias is ... else bias, 16, BLOCK=block, HAS_BIAS=flag)
+
+
+def configured(x, config):
+    scale[(1,)](x, x, 16, BLOCK=config.block, HAS_BIAS=config.flag)
+
+
+def batched(x, batch):
+    scale[(1,)](x, batch.bias, 16, BLOCK=64, HAS_BIAS=True)
+
+
+def answer(wide: bool = False):
+    x = torch.empty(64, device="cuda")
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "missing", "unproved"),
+    [
+        pytest.param("configured(x, Config(32) if wide else BASE)", ["BLOCK 32"], [], id="field of an object"),
+        pytest.param("configured(x, replace(BASE, block=32) if wide else BASE)", ["BLOCK 32"], [], id="copied object"),
+        pytest.param("batched(x, Batch(x if wide else None))", ["bias None"], [], id="attribute that may be None"),
+        pytest.param(
+            "batch = Batch(x)\n    if wide: batch.grow()\n    launch(x, batch.block)",
+            ["BLOCK 32"],
+            [],
+            id="attribute that a method sets",
+        ),
+        pytest.param("launch(x, Batch(x).size)", ["BLOCK 32"], [], id="property"),
+        pytest.param(
+            "block, flag = pick(wide)\n    scale[(1,)](x, x, 16, BLOCK=block, HAS_BIAS=flag)",
+            ["BLOCK 32, HAS_BIAS False"],
+            [],
+            id="results of a call vary together",
+        ),
+        pytest.param(
+            'options = {"BLOCK": 64, "HAS_BIAS": True}\n    if wide: options["BLOCK"] = 32\n'
+            "    scale[(1,)](x, x, 16, **options)",
+            ["BLOCK 32"],
+            [],
+            id="table that a branch changes",
+        ),
+        pytest.param(
+            'if wide: STATE["block"] = 32\n    scale[(1,)](x, x, 16, BLOCK=STATE["block"], HAS_BIAS=True)',
+            ["BLOCK 32"],
+            [],
+            id="global table",
+        ),
+        pytest.param("launch(x, Mode.LARGE if wide else Mode.SMALL)", ["BLOCK 32"], [], id="members of an enum"),
+        pytest.param(
+            "bias = None\n    if wide: bias = x\n    scale[(1,)](x, bias, 16, BLOCK=64, HAS_BIAS=True)",
+            ["bias None"],
+            [],
+            id="None that a branch replaces",
+        ),
+        pytest.param(
+            'scale[(1,)](x, {}.get("bias"), 16, BLOCK=64, HAS_BIAS=True)', ["bias None"], [], id="get of a table"
+        ),
+        pytest.param(
+            "block = 16\n    while block < x.shape[0]: block *= 2\n"
+            "    scale[(1,)](x, x, 16, BLOCK=block, HAS_BIAS=True)",
+            [],
+            [("BLOCK", "")],
+            id="loop that doubles",
+        ),
+        pytest.param(
+            "dtype = torch.half\n    if wide: dtype = torch.float\n    launch(x, dtype)",
+            [],
+            [("BLOCK", "")],
+            id="constants that are no literals",
+        ),
+        pytest.param("configure(wide)\n    launch(x, SIZE)", ["BLOCK 32"], [], id="global that a function sets"),
+        pytest.param(
+            "if wide: pick.size = 32\n    launch(x, pick.size)", ["BLOCK 32"], [], id="attribute of a function"
+        ),
+        pytest.param(
+            "indirectly(launch, x, 32)\n    launch(x, 64)",
+            ["HAS_BIAS False"],
+            [("BLOCK", "")],
+            id="function that is passed on",
+        ),
+        pytest.param("launch(torch.unbind(x)[1], 64)", [], [("", "TRD209")], id="row of a tensor"),
+    ],
+)
+def test_value_that_is_set_elsewhere_has_each_value_that_it_is_set_to(
+    tmp_path: Path, body: str, missing: list[str], unproved: list[tuple[str, str]]
+) -> None:
+    found = cover(tmp_path, SET_ELSEWHERE.format(body=body), serve="import ops\n\nops.answer(ops.read())\n")
+
+    assert told(found) == missing
+    assert gaps(found) == unproved
+
+
 def test_default_of_a_helper_to_which_each_call_passes_a_tensor_is_no_value(tmp_path: Path) -> None:
     functions = """\
 def answer(bias=None):

@@ -27,7 +27,7 @@ _LINES = (
         *(COMPILED, VLLM),
         re.compile(
             r"\b(?P<backend>\w+) (?:kernel )?JIT compilation during inference: "
-            r"(?P<kernel>[\w.<>]+)(?: \((?P<detail>.*)\))?\. This causes"
+            r"(?P<kernel>[\w.<>]+?)(?: \((?P<detail>.*?)(?:\)(?=\. This causes)|$)|\. This causes)"
         ),
     ),
     (
@@ -39,6 +39,8 @@ _LINES = (
 )
 # A round is printed on four lines, among which other processes may print.
 _LINES_OF_A_ROUND = 12
+_OPEN_ROUND = re.compile(r"Triton autotuning for function \w+,")
+_COLOUR = re.compile(r"(?:\x1b|\\u001b)\[[\d;]*m")
 _TUNING_KEY = re.compile(r"with key as (\(.*\)),")
 _TUNING_TIME = re.compile(r"finished after ([\d.]+)s")
 _KEY = re.compile(r"key=(\[\(.*?\)\])")
@@ -66,16 +68,16 @@ class LoggedKernel:
 
 
 def is_log(path: Path) -> bool:
-    """Return whether `path` is a file that is no recording and begins with a JSON header on its lines."""
+    """Return whether `path` is a file that does not begin as a recording does."""
     if not path.is_file() or path.suffix == ".jsonl":
         return False
     with path.open("rb") as file:
-        return not file.read(64).lstrip().startswith(b"{")
+        return re.match(rb'\s*\{"event"', file.read(64)) is None
 
 
 def read_log(path: Path) -> tuple[LoggedKernel, ...]:
     """Return the kernel events in the log at `path`, in order. Raises DoctorError if there are none."""
-    found = tuple(_read(read_text(path).split("\n")))
+    found = tuple(_read(_COLOUR.sub("", read_text(path)).split("\n")))
     if not found:
         raise DoctorError(
             f"{path} is no recording, and as a log it names no kernel that compiled while serving",
@@ -85,6 +87,10 @@ def read_log(path: Path) -> tuple[LoggedKernel, ...]:
 
 
 def _read(lines: list[str]) -> Iterator[LoggedKernel]:
+    # Processes print their rounds into each other: the first key is that of the first round.
+    rounds = sum(_OPEN_ROUND.search(line) is not None for line in lines)
+    printed = [[found for line in lines for found in part.findall(line)] for part in (_TUNING_KEY, _TUNING_TIME)]
+    in_order = [iter(parts) if len(parts) == rounds else None for parts in printed]
     for at, line in enumerate(lines):
         for what, source, pattern in _LINES:
             match = pattern.search(line)
@@ -95,7 +101,11 @@ def _read(lines: list[str]) -> Iterator[LoggedKernel]:
             tuning_key = ""
             if what == TUNED:
                 following = pattern.split("\n".join(lines[at : at + _LINES_OF_A_ROUND])[match.end() :])[0]
-                tuning_key, took = _first(_TUNING_KEY, following), _first(_TUNING_TIME, following)
+                is_open = _OPEN_ROUND.search(line) is not None
+                tuning_key, took = (
+                    next(parts) if is_open and parts is not None else _first(part, following)
+                    for parts, part in zip(in_order, (_TUNING_KEY, _TUNING_TIME), strict=True)
+                )
             items = (item for part in _NAMED for item in _ITEM.findall(_first(part, detail)))
             yield LoggedKernel(
                 kernel=match["kernel"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,12 +117,15 @@ def read_file(path: Path, shared: Shared | None = None) -> list[Recording]:
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a file or pipe, such as `<(zcat run.jsonl.gz)`. Raises DoctorError, also for a device."""
+    """Read the text of a file or pipe, compressed by gzip or not. Raises DoctorError, also for a device."""
     try:
         data = read_named_file(path, LIMIT_BYTES) if path.is_fifo() else read_regular_file(path, LIMIT_BYTES)
-    except (OSError, ValueError) as error:
-        raise cannot_read(path, error) from error
-    return data.decode("utf-8", "replace")
+        if data.startswith(b"\x1f\x8b"):
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(LIMIT_BYTES)
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        raise cannot_read(path, error if isinstance(error, OSError | ValueError) else OSError(str(error))) from error
+    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
 
 
 def cannot_read(path: Path, error: OSError | ValueError) -> DoctorError:

@@ -51,6 +51,17 @@ def missing(text: str) -> MissingCompiler | None:
             None,
             id="copied from a stage that has a compiler",
         ),
+        pytest.param(
+            "FROM python:3.12 AS b\nRUN python -m venv /v && /v/bin/pip install torch==2.6.0\n"
+            + SLIM
+            + "COPY --from=b /v /v",
+            "torch",
+            None,
+            id="a folder of packages with another name",
+        ),
+        pytest.param(SLIM + "RUN pip install --no-cache-dir -r requirements.txt", "", None, id="requirements"),
+        pytest.param(SLIM + "RUN uv sync --frozen", "", None, id="a lock file"),
+        pytest.param(SLIM + "COPY . .\nRUN pip install .[serve]", "", None, id="the project itself"),
     ],
 )  # fmt: skip
 def test_image_that_installs_triton_on_a_bare_base_lacks_a_compiler(text: str, package: str, headers: str) -> None:
@@ -109,6 +120,9 @@ NODES = "#!/bin/bash\n#SBATCH --nodes=4\n"
         pytest.param(
             "run.sh", "export TRITON_HOME=/mnt/nfs/me\ntorchrun --nproc_per_node=8 train.py", True, id="ranks of a node"
         ),
+        pytest.param(
+            "run.sh", "export TRITON_HOME=/efs/me\naccelerate launch --num_processes 8 a.py", True, id="ranks of accelerate"
+        ),
         pytest.param("job.sh", NODES + "export TRITON_CACHE_DIR=/fsx/$SLURM_PROCID", None, id="one for each rank"),
         pytest.param("job.sh", NODES + "export TRITON_CACHE_DIR=/local/k", None, id="a local disk"),
         pytest.param("job.sh", "export TRITON_CACHE_DIR=/fsx/k\npython train.py", None, id="one process"),
@@ -118,6 +132,14 @@ NODES = "#!/bin/bash\n#SBATCH --nodes=4\n"
             "    - name: kernels\n      mountPath: /cache\n  volumes:\n  - name: kernels\n    nfs:\n      path: /x\n",
             True,
             id="a manifest",
+        ),
+        pytest.param(
+            "compose.yaml",
+            "services:\n  a:\n    environment: [TRITON_CACHE_DIR=/cache/k]\n    volumes:\n"
+            "    - {type: volume, source: kernels, target: /cache}\n"
+            "volumes:\n  kernels: {driver_opts: {type: nfs4, device: ':/x'}}\n",
+            True,
+            id="a compose file in flow style",
         ),
         pytest.param(
             "pod.yaml",

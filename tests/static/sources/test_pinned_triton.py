@@ -10,7 +10,7 @@ import pytest
 from triton_doctor.finding import Severity
 from triton_doctor.settings import Settings
 from triton_doctor.static.scan import scan
-from triton_doctor.static.sources.pinned_triton import find_pinned_triton
+from triton_doctor.static.sources.pinned_triton import find_pinned_triton, find_required
 from triton_doctor.static.sources.workspace import find_workspace
 from triton_doctor.variables import Version
 
@@ -70,6 +70,36 @@ def test_pin_is_read_from_the_requirements_at_the_root(
     (tmp_path / path).write_text(text, encoding="utf-8")
 
     assert find_pinned_triton(tmp_path) == pinned
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "required"),
+    [
+        pytest.param("requirements.txt", "fastapi\ntriton>=3.2,<3.6\n", ("triton", Version(3, 2)), id="a range"),
+        pytest.param("requirements.txt", "vllm\ntorch>=2.6.0\n", ("vllm", Version(3, 2)), id="torch brings its own"),
+        pytest.param("requirements.txt", "torch\n", ("torch", None), id="any version"),
+        pytest.param("requirements.txt", "-i https://x/whl/cpu\ntorch==2.6.0\n", ("", Version(3, 2)), id="cpu"),
+        pytest.param("requirements.txt", "triton-model-analyzer\ntorch_geometric>=2.5\n", ("", None), id="others"),
+        pytest.param(
+            "pyproject.toml", '[project]\ndependencies = ["triton~=3.3"]\n', ("triton", Version(3, 3)), id="pyproject"
+        ),
+        pytest.param(
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\ntorch = "^2.9.1"\n',
+            ("torch", Version(3, 5)),
+            id="a table of Poetry",
+        ),
+        pytest.param(
+            "setup.cfg", "[options]\ninstall_requires =\n    sglang>=0.4\n", ("sglang", None), id="a list of setup.cfg"
+        ),
+    ],
+)
+def test_package_that_brings_triton_and_the_lowest_triton_are_those_of_the_requirements(
+    tmp_path: Path, path: str, text: str, required: tuple[str, Version | None]
+) -> None:
+    (tmp_path / path).write_text(text, encoding="utf-8")
+
+    assert find_required(tmp_path) == required
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ In: the source of a program, and recordings of it. Out: a `Cover` with what is m
 Example: a warm-up launched `k[(1,)](x, n, HAS_B=b is not None)` with `n` 256 and `b`. `n` differs between calls and `b`
 may be None, so that keys for `n` 1, `n` not divisible by 16, and `b` None are missing: five of six.
 
-Files, in reading order: `formulas`, arguments as expressions of choices; `joint_values`, their values; `keys`,
-the variants that they need; `cover`, all of it for a project. Types and the version of the source are those of the
-recording: a launch with another dtype is not foreseen.
+Files, in reading order: `set_values` and `possible_values`, what names and attributes may be; `formulas`, arguments
+as expressions of choices; `joint_values`, their values; `keys`, the variants that they need; `cover`, all of it for a
+project. Types and the version of the source are those of the recording: a launch with another dtype is not foreseen.
 """
 
 from __future__ import annotations

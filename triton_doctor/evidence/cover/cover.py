@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED, Cover, Gap, KernelSpace, ParameterSpace
 from triton_doctor.evidence.cover.formulas import read_spaces
 from triton_doctor.evidence.cover.keys import find_missing
+from triton_doctor.evidence.cover.set_values import SetValues
 from triton_doctor.evidence.kernel_matching import find_owners, is_program
 from triton_doctor.evidence.weighing import script_of
 from triton_doctor.runtime.event import HOOKED, NOT_KEPT
@@ -15,7 +16,18 @@ from triton_doctor.runtime.sweep_event import SweepEvent
 from triton_doctor.static.project.analysis.unresolved import explain_unresolved
 from triton_doctor.static.project.calls.entry_reach import find_reached
 from triton_doctor.static.project.launches.launches import launches_of
-from triton_doctor.static.python.ir import Attr, Call, Const, Slice, Subscript, TupleExpr, every_part, final_name
+from triton_doctor.static.python.ir import (
+    Attr,
+    Call,
+    Const,
+    IterItem,
+    Name,
+    Slice,
+    Subscript,
+    TupleExpr,
+    every_part,
+    final_name,
+)
 from triton_doctor.static.python.module import Kernel
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.rules.registry import run_checks
@@ -37,6 +49,7 @@ if TYPE_CHECKING:
 # Their own kernels are no program's, and torch.compile's are not prewarmed.
 FRAMEWORKS = frozenset({"torch", "triton", "triton_doctor", "torchvision", "torchaudio"})
 MISALIGNED = "TRD209"
+VIEWS = frozenset({"narrow", "chunk", "split", "tensor_split", "unbind", "select", "as_strided", "hsplit", "vsplit"})
 # What is sliced and holds no elements.
 NO_TENSORS = frozenset({"argv", "args", "shape", "stride", "parts", "words", "os", "str"})
 REMEDIES = {
@@ -51,9 +64,23 @@ def base_of_view(expr: Expr) -> Expr | None:
         case Subscript(base, key):
             keys = key.items if isinstance(key, TupleExpr) else (key,)
             return None if all(_is_aligned(part.lower) for part in keys if isinstance(part, Slice)) else base
-        case Call(Attr(base, "narrow" | "chunk" | "split" | "tensor_split" | "unbind" | "select"), args):
+        case Call(Attr(base, name), args) if name in VIEWS:
             texts = (part for part in args if isinstance(part, Const) and isinstance(part.value, str))
-            return base if next(texts, None) is None else None
+            tensor = args[0] if args and base == Name("torch") else base
+            return tensor if next(texts, None) is None else None
+        case _:
+            return None
+
+
+def base_of_row(expr: Expr) -> Expr | None:
+    """Return what `expr` is an item of: of a tensor, a row, which begins where the rows before it end."""
+    match expr:
+        case IterItem(source):
+            return source
+        case Subscript(base, key) if base_of_view(expr) is None:
+            first = key.items[0] if isinstance(key, TupleExpr) and key.items else key
+            is_index = isinstance(first, Name | IterItem) or (isinstance(first, Const) and type(first.value) is int)
+            return base if is_index and not _is_aligned(first) else None
         case _:
             return None
 
@@ -88,6 +115,7 @@ class CoverSearch:
         self._owners = self._find_owners()
         self._entries = tuple(sorted(set(self._find_entries())))
         self._reached = tuple(find_reached(project, entry, FRAMEWORKS) for entry in self._entries)
+        self._set_values = SetValues(project, self._reached_functions())
 
     def find(self) -> Cover:
         """Return what the recordings lack."""
@@ -122,7 +150,7 @@ class CoverSearch:
         self, kernel: Kernel, launches: Sequence[LinkedLaunch], names: Sequence[KernelName]
     ) -> Sequence[LaunchSpace]:
         """Return the spaces of `launches`, with the values that the recording of another launch does not show."""
-        spaces = read_spaces(self._project, kernel, launches, self._is_reached)
+        spaces = read_spaces(self._project, kernel, launches, self._is_reached, self._set_values)
         events = [event for recording in self._recordings for event in recording.compiles if event.kernel in names]
         is_seen = [bool(self._made_at(launch, events)) for launch in launches]
         # A launch that made no compile may have found another's: then what lasts is the same at both.
@@ -171,6 +199,13 @@ class CoverSearch:
         """Return whether the program can come to `function`; where its script is not known, to any."""
         place = (function.path, function.qualname)
         return not self._reached or any(place in reached.functions for reached in self._reached)
+
+    def _reached_functions(self) -> Iterator[Function]:
+        """Yield the functions that the program comes to; those that launch where its script is not known."""
+        places = sorted({place for reached in self._reached for place in reached.functions})
+        yield from (self._project.modules[path].functions[name] for path, name in places)
+        if not places:
+            yield from dict.fromkeys(launch.function for launch in self._project.launches)
 
     def _counts(self, launch: LinkedLaunch) -> bool:
         """Return whether the program can come to `launch`."""
@@ -224,9 +259,8 @@ class CoverSearch:
     def _views(self) -> Iterator[Gap]:
         """Yield the tensors that begin at any element of another, which kernels may be passed: aligned, or not."""
         interpreter = thorough_interpreter_of(self._project)
-        for path, name in sorted({place for reached in self._reached for place in reached.functions}):
-            module = self._project.modules[path]
-            function = module.functions[name]
+        for function in self._reached_functions() if self._reached else ():
+            path, module = function.path, self._project.names.home(function)
             frame = interpreter.frame(module, function)
             written: list[tuple[Expr, Binding | Returned | CallSite]] = [
                 (binding.value, binding) for found in function.bindings.values() for binding in found
@@ -235,11 +269,12 @@ class CoverSearch:
             written += [(call.call, call) for call in function.calls]
             for expr, at in written:
                 for part in every_part(expr):
-                    base = base_of_view(part)
+                    view, row = base_of_view(part), base_of_row(part)
+                    base = view or row
                     if base is None or final_name(base) in NO_TENSORS:
                         continue
                     value = interpreter.value(base, ProgramPoint(frame, at.order, at.arms, line=at.line))
-                    if isinstance(value, Tensor | SymbolicValue | Union):
+                    if isinstance(value, Tensor | SymbolicValue | Union if view is not None else Tensor):
                         reason = f"`{spell(part)}` may be unaligned: a kernel that is passed it needs a variant more"
                         yield Gap(kind=NOT_PROVED, path=self._show(path), line=at.line, reason=reason, code=MISALIGNED)
 

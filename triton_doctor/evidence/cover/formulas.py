@@ -13,10 +13,10 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from triton_doctor.evidence.cover.possible_values import END, Point, PossibleValues
 from triton_doctor.nesting import with_own_stack
 from triton_doctor.static.project.launches.launches import hides_arguments
-from triton_doctor.static.project.limits import MOST_CALLERS, MOST_DEPTH, MOST_NAMES
-from triton_doctor.static.python.conditions import none_flag
+from triton_doctor.static.project.limits import MOST_NAMES
 from triton_doctor.static.python.function_body import DECLARED
 from triton_doctor.static.python.ir import (
     Attr,
@@ -26,7 +26,6 @@ from triton_doctor.static.python.ir import (
     Conditional,
     Const,
     Expr,
-    IterItem,
     Lambda,
     Name,
     Subscript,
@@ -37,19 +36,20 @@ from triton_doctor.static.python.ir import (
 )
 from triton_doctor.static.python.printing import spell
 from triton_doctor.static.python.reaching_definitions import reaching_definitions
-from triton_doctor.static.variability.interpreter.known_literals import find_global, passes_more
+from triton_doctor.static.variability.interpreter.attributes import MAKING
+from triton_doctor.static.variability.interpreter.known_literals import find_global
 from triton_doctor.static.variability.queries.kernel_hints import thorough_interpreter_of
-from triton_doctor.static.variability.queries.parameter_uses import bind_arguments
+from triton_doctor.static.variability.queries.parameter_uses import bind_arguments, spelled_entries
 from triton_doctor.static.variability.queries.parameters import Parameters
 from triton_doctor.static.variability.values.lattice import UNKNOWN, AbstractNumber, Variability
 from triton_doctor.static.variability.values.values import DictValue, ProgramPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from triton_doctor.static.project.calls.called_names import Caller
+    from triton_doctor.evidence.cover.set_values import SetValues
     from triton_doctor.static.project.project import LinkedLaunch, Project
-    from triton_doctor.static.python.function import BranchArm, Function, HostParam
+    from triton_doctor.static.python.function import Binding, BranchArm, Function
     from triton_doctor.static.python.module import Kernel
     from triton_doctor.static.python.reaching_definitions import ReachingDefinitions
 
@@ -108,24 +108,20 @@ class LaunchSpace(NamedTuple):
         return frozenset(name for name, every in choices.items() if every and all(map(lasts, every)))
 
 
-class _Point(NamedTuple):
-    """A point in the function that launches."""
-
-    order: int
-    arms: tuple[BranchArm, ...]
-
-
-END = _Point(1 << 30, ())
-
-
 def read_spaces(
-    project: Project, kernel: Kernel, launches: Sequence[LinkedLaunch], is_reached: Callable[[Function], bool]
+    project: Project,
+    kernel: Kernel,
+    launches: Sequence[LinkedLaunch],
+    is_reached: Callable[[Function], bool],
+    set_values: SetValues,
 ) -> list[LaunchSpace]:
     """Return what each of `launches` can pass to `kernel`. Callers that the program never reaches do not count."""
     hinted: dict[tuple[int, str], AbstractNumber] = {}
     for parameter in Parameters(project, thorough_interpreter_of(project)).of(kernel, lambda kernel, param: True):
         hinted |= {(id(source.launch), parameter.param.name): source.number for source in parameter.sources}
-    return [with_own_stack(_Reader(project, launch, kernel, hinted, is_reached).read) for launch in launches]
+    return [
+        with_own_stack(_Reader(project, launch, kernel, hinted, is_reached, set_values).read) for launch in launches
+    ]
 
 
 class _Reader:
@@ -138,9 +134,10 @@ class _Reader:
         kernel: Kernel,
         hinted: Mapping[tuple[int, str], AbstractNumber],
         is_reached: Callable[[Function], bool],
+        set_values: SetValues,
     ) -> None:
-        self._is_reached = is_reached
         self._interpreter = thorough_interpreter_of(project)
+        self._possible = PossibleValues(self._interpreter, is_reached, set_values)
         self._launch, self._kernel, self._hinted = launch, kernel, hinted
         self._function = launch.function
         self._choices: dict[str, Choice] = {}
@@ -151,7 +148,7 @@ class _Reader:
     def read(self) -> LaunchSpace:
         launch, kernel, interpreter = self._launch, self._kernel, self._interpreter
         arguments = bind_arguments(launch, kernel, interpreter)
-        point = _Point(launch.launch.order, launch.launch.arms)
+        point = Point(launch.launch.order, launch.launch.arms)
         frame = interpreter.at(launch).frame
         formulas: dict[str, Expr] = {}
         numbers: dict[str, AbstractNumber] = {}
@@ -163,6 +160,9 @@ class _Reader:
                 formulas[name] = self._resolve(argument.expr, point)
             else:
                 formulas[name] = self._choice(("table", name), name, numbers[name])
+        for passed in launch.launch.arguments:
+            if passed.name == "**" and isinstance(passed.value, Name):
+                formulas |= self._stored_in(passed.value, point)
         missing = [param for param in kernel.params if not kernel.may_set(param.name) and param.name not in formulas]
         if launch.launch.method == DECLARED:
             # The helper that starts it gives the others, each from what it is passed.
@@ -171,14 +171,20 @@ class _Reader:
         self._given = dict(formulas)
         for heuristic in kernel.heuristics:
             if heuristic.param not in formulas:
-                body = heuristic.value.body if isinstance(heuristic.value, Lambda) else heuristic.value
-                texts[heuristic.param] = spell(body)
-                self._table = heuristic.value.params[0] if isinstance(heuristic.value, Lambda) else ""
-                formulas[heuristic.param] = self._resolve(body, END)
+                texts[heuristic.param] = spell(heuristic.value)
+                if isinstance(heuristic.value, Lambda):
+                    self._table, body = heuristic.value.params[0], heuristic.value.body
+                    texts[heuristic.param], formulas[heuristic.param] = spell(body), self._resolve(body, END)
+                else:
+                    formulas[heuristic.param] = self._choice(heuristic, spell(heuristic.value), UNKNOWN)
         for name, formula in formulas.items():
             numbers[name] = number = self._hinted.get((id(launch), name), numbers.get(name, UNKNOWN))
-            if isinstance(formula, Name) and self._choices[formula.id].kind is ChoiceKind.OPEN:
-                choice = self._choices[formula.id]
+            # Of several constants, such as types, each is FIXED.
+            if (
+                isinstance(formula, Name)
+                and (choice := self._choices[formula.id]).kind is ChoiceKind.OPEN
+                and number.kind is not Variability.FIXED
+            ):
                 self._choices[formula.id] = choice._replace(number=number, kind=_kind(number, choice.values))
         tables = [
             interpreter.value(argument.value, interpreter.at(launch))
@@ -197,7 +203,7 @@ class _Reader:
             hides=not are_known or any(hides_arguments(launch) or param.default is None for param in missing),
         )
 
-    def _resolve(self, expr: Expr, point: _Point, steps: int = 2 * MOST_NAMES) -> Expr:
+    def _resolve(self, expr: Expr, point: Point, steps: int = 2 * MOST_NAMES) -> Expr:
         def resolve_all(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
             return tuple(self._resolve(part, point, steps - 1) for part in exprs)
 
@@ -206,11 +212,15 @@ class _Reader:
                 return expr
             case Subscript(Name(table), Const(str(name))) if table == self._table and name in self._given:
                 return self._given[name]
-            case Name(name):
+            case Name(name) if self._interpreter.project.declared.get(name, "per_call") == "per_call":
                 bound = reaching_definitions(self._function, name, point.order, point.arms)
+                if any(_counts_up(binding, self._function) for binding in bound.bindings):
+                    number = self._number(expr, point)
+                    is_varying = number.kind in (Variability.PER_CALL, Variability.LOGARITHMIC)
+                    return self._choice(("loop", name, point), name, number if is_varying else UNKNOWN)
                 if len(bound.bindings) == 1 and bound.certain:
                     (binding,) = bound.bindings
-                    value = self._resolve(binding.value, _Point(binding.order, binding.arms), steps - 1)
+                    value = self._resolve(binding.value, Point(binding.order, binding.arms), steps - 1)
                     self._narrow(value, expr, point)
                     return value
                 if bound.bindings and (bound.certain or self._function.param(name) is not None):
@@ -220,12 +230,19 @@ class _Reader:
             case Compare(op, operands):
                 compared = resolve_all(operands)
                 self._note_none(op, compared)
-                return Compare(op, compared)
+                is_none = op in ("is", "is not") and compared[1] == Const(None)
+                return Compare(op, compared) if is_none else self._as_test(Compare(op, compared), expr)
             case Conditional(test, options, operator):
                 resolved = resolve_all(options)
                 return Conditional(None if test is None else self._test(test, point, steps - 1), resolved, operator)
             case Call(func, args, ()) if len(args) >= ARITHMETIC.get(final_name(func), len(args) + 1):
                 return Call(Name(final_name(func)), resolve_all(args), ())
+            case Call(Attr(number, "bit_length"), ()):
+                return Call(Name("bit_length"), resolve_all((number,)), ())
+            case Subscript(Name(table), Const(str(name))) if table in self._function.bindings:
+                stored = self._stored_in(Name(table), point)
+                if name in stored:
+                    return stored[name]
             case Unpacked(TupleExpr(items), int(position), size, False) if len(items) == size:
                 return self._resolve(items[position], point, steps - 1)
             case _:
@@ -241,49 +258,82 @@ class _Reader:
                 if not is_lasting and choice.kind is not ChoiceKind.FINITE:
                     self._choices[name] = choice._replace(may_be_none=True)
 
-    def _narrow(self, formula: Expr, expr: Expr, point: _Point) -> None:
+    def _narrow(self, formula: Expr, expr: Expr, point: Point) -> None:
         """Add to the choice `formula` the bounds that tests of the name `expr` give it: `if n > 64: raise`."""
         if isinstance(formula, Name):
             choice, number = self._choices[formula.id], self._number(expr, point)
             if number.high is not None and (choice.number.high is None or number.high < choice.number.high):
                 self._choices[formula.id] = choice._replace(number=choice.number._replace(high=number.high))
 
-    def _number(self, expr: Expr, point: _Point) -> AbstractNumber:
+    def _number(self, expr: Expr, point: Point) -> AbstractNumber:
         program_point = self._interpreter.at(self._launch)._replace(order=point.order, arms=point.arms)
         with suppress(RecursionError):
             return self._interpreter.number(expr, program_point)
         return UNKNOWN
 
-    def _by_tests(self, bound: ReachingDefinitions, expr: Expr, point: _Point, steps: int) -> Expr:
+    def _by_tests(self, bound: ReachingDefinitions, expr: Expr, point: Point, steps: int) -> Expr:
         """Return the value that the name `expr` has, by the tests of the branches around its assignments."""
-        values = [
-            self._resolve(binding.value, _Point(binding.order, binding.arms), steps) for binding in bound.bindings
-        ]
+        values = [self._resolve(binding.value, Point(binding.order, binding.arms), steps) for binding in bound.bindings]
         arms = [[arm for arm in binding.arms if arm not in point.arms] for binding in bound.bindings]
         if bound.certain:
             arms.pop()
         else:
-            values.append(self._leaf(expr, _Point(0, tuple(arm for arm in point.arms if not arm.loop))))
+            values.append(self._leaf(expr, Point(0, tuple(arm for arm in point.arms if not arm.loop))))
         tests = self._function.text.contents.tests
         is_straight = all(own and all(arm.branch in tests for arm in own) for own in arms)
         if len(arms) > MOST_ASSIGNMENTS or not is_straight or bound.bindings[0].order > point.order:
             return self._one_of(tuple(values), expr)
         value = values[-1]
         for own, later in zip(reversed(arms), reversed(values[:-1]), strict=True):
-            chosen = later
-            for arm in reversed(own):
-                test = tests[arm.branch]
-                options = (chosen, value) if arm.side == 0 else (value, chosen)
-                chosen = Conditional(self._test(test.test, _Point(test.order, test.arms), steps), options)
-            value = chosen
+            value = self._behind(own, later, value, steps)
         return value
 
-    def _test(self, test: Expr, point: _Point, steps: int) -> Expr:
+    def _behind(self, arms: Sequence[BranchArm], chosen: Expr, other: Expr, steps: int) -> Expr:
+        """Return `chosen` where a call goes through `arms`, outermost first, and `other` elsewhere."""
+        for arm in reversed(arms):
+            test = self._function.text.contents.tests[arm.branch]
+            options = (chosen, other) if arm.side == 0 else (other, chosen)
+            chosen = Conditional(self._test(test.test, Point(test.order, test.arms), steps), options)
+        return chosen
+
+    def _stored_in(self, table: Name, point: Point) -> dict[str, Expr]:
+        """Return the entries of `**table` that are stored in branches: each is as before where the branch is not taken.
+
+        The value before may be that of an option that is not passed.
+        """
+        written = spelled_entries(table, self._interpreter.at(self._launch))
+        found: dict[str, Expr] = {}
+        tests = self._function.text.contents.tests
+        for stored in self._function.stored:
+            if stored.base != table.id or stored.order > point.order:
+                continue
+            name, own = stored.name, [arm for arm in stored.arms if arm not in point.arms]
+            value = self._resolve(stored.value, Point(stored.order, stored.arms))
+            if own and name not in found:
+                before = written.get(name)
+                found[name] = (
+                    self._choice(("absent", name), name, UNKNOWN) if before is None else (self._resolve(before, point))
+                )
+            is_straight = all(arm.branch in tests for arm in own)
+            which = self._choice(("which", name, stored), name, UNKNOWN, values=(0, 1))
+            found[name] = (
+                value
+                if not own
+                else self._behind(own, value, found[name], 2 * MOST_NAMES)
+                if is_straight
+                else Subscript(TupleExpr((value, found[name])), which)
+            )
+        return found
+
+    def _test(self, test: Expr, point: Point, steps: int) -> Expr:
         """Return `test`; where it cannot be evaluated, a choice of two, the same wherever it is tested."""
-        resolved = self._resolve(test, point, steps)
-        if self._is_followed(resolved) or self._lasts(resolved):
+        return self._as_test(self._resolve(test, point, steps), test)
+
+    def _as_test(self, resolved: Expr, test: Expr) -> Expr:
+        is_test = isinstance(resolved, Name) and self._choices[resolved.id].values
+        if is_test or self._is_followed(resolved) or self._lasts(resolved):
             return resolved
-        name = self._choice(("test", spell(test), self._versions(test, point)), spell(test), UNKNOWN)
+        name = self._choice(("test", resolved), spell(test), UNKNOWN)
         # Its kind stays open: an option behind the test is not proved.
         self._choices[name.id] = self._choices[name.id]._replace(values=(True, False))
         return name
@@ -297,6 +347,10 @@ class _Reader:
                 return self._choices[name].kind in (ChoiceKind.FINITE, ChoiceKind.INTEGER)
             case BinaryOp(_, operands) | Compare(_, operands) | Conditional(None, operands) | Call(_, operands):
                 return all(map(self._is_followed, operands))
+            case Conditional(chosen, options) if chosen is not None:
+                return all(map(self._is_followed, (chosen, *options)))
+            case Subscript(TupleExpr(items), Name()):
+                return all(map(self._is_followed, items))
             case _:
                 return isinstance(test, Const)
 
@@ -304,26 +358,87 @@ class _Reader:
         """Return whether `formula` has one value as long as the program lasts."""
         return all(lasts(self._choices[name]) for name in choices_in(formula))
 
-    def _one_of(self, values: tuple[Expr, ...], expr: Expr) -> Expr:
+    def _one_of(self, values: tuple[Expr, ...], expr: Expr, identity: object = None) -> Expr:
+        """Return any of `values`; which one is a choice, that is the same for the same `identity`."""
         which = ("which", spell(expr), values)
-        chosen = self._choice(which, spell(expr), UNKNOWN, values=tuple(range(len(values))))
+        chosen = self._choice(identity or which, spell(expr), UNKNOWN, values=tuple(range(len(values))))
         return Subscript(TupleExpr(values), chosen)
 
-    def _leaf(self, expr: Expr, point: _Point) -> Expr:
+    def _leaf(self, expr: Expr, point: Point) -> Expr:
         """Return the choice that `expr` is."""
         number = self._number(expr, point)
-        if number.literal is not ... and isinstance(number.literal, int | float | str | bool | None):
-            return Const(number.literal)
-        values = self._values(expr, self._function, point)
+        if final_name(expr) in self._interpreter.project.declared and isinstance(expr, Name | Attr):
+            return self._choice(("text", spell(expr), self._versions(expr, point)), spell(expr), number)
+        if number.literal is not ... or number.kind in (Variability.PER_MODEL, Variability.UNKNOWN, Variability.FEW):
+            found = self._as_set(expr, point)
+            if found is not None:
+                return found
+        values = self._possible.of(expr, self._function, point)
+        is_constant = number.kind in (Variability.FIXED, Variability.FEW) and ... in values
+        if is_constant and isinstance(expr, Name) and self._possible.is_unsure(expr.id, self._function):
+            number = UNKNOWN
+        elif number.literal is not ... and (... in values or len(values) == 1):
+            return Const(number.literal)  # type: ignore[arg-type]
         # Like the types, the kind of device is that of the recording.
         is_device = isinstance(expr, Attr) and expr.name == "type" and final_name(expr.base) == "device"
         if is_device or (isinstance(expr, Name) and self._is_set_at_import(expr.id)):
             number = number._replace(kind=Variability.FIXED)
+        if number.kind is Variability.FIXED and self._is_one_of_several(expr, point):
+            number = number._replace(kind=Variability.UNKNOWN)
         identity: object = ("text", spell(expr), self._versions(expr, point))
         if number.size is not None:
             identity = ("size", number.size)
         known = () if ... in values else values
         return self._choice(identity, spell(expr), number, values=known, may_be_none=None in values)
+
+    def _is_one_of_several(self, expr: Expr, point: Point) -> bool:
+        """Return whether `expr`, whose values are constants, is another one for another call."""
+        match expr:
+            case Subscript(_, key):
+                return self._number(key, point).kind is not Variability.FIXED
+            case Name(name) if self._function.param(name) is not None:
+                given = {bound.get(name) for _, bound in self._possible.callers(self._function)}
+                return len(given) > 1 or any(not isinstance(passed, Attr | Const | None) for passed in given)
+            case Name(name):
+                # A name of nothing in sight, such as the parameter of a lambda, or a global that functions set.
+                module, function = self._launch.module, self._function
+                is_local = name in function.bindings and name not in function.globals
+                is_outer = function.parent in (None, "<module>") and not is_local
+                return is_outer and name not in module.imports and not self._is_set_at_import(name)
+            case _:
+                return False
+
+    def _as_set(self, expr: Expr, point: Point) -> Expr | None:
+        """Return which of the values that the program sets it to the attribute, entry or result `expr` is.
+
+        None where that is not known, or one value. What an object keeps from its making is one value for `self`.
+        """
+        places = self._possible.places(expr, self._function, point)
+        options: list[Expr] = []
+        is_own = isinstance(expr, Attr) and expr.base in (Name("self"), Name("cls"))
+        for written, module, function, order, arms in places:
+            place = Point(order, arms)
+            values = self._possible.of(written, function, place, 1)
+            may_be_none, is_known = None in values, ... not in values
+            if not (is_known or may_be_none or isinstance(expr, Attr)):
+                return None
+            frame = self._interpreter.frame(module, function)
+            number = self._interpreter.number(written, ProgramPoint(frame, order, arms))
+            if not is_known and is_own and function.name in MAKING:
+                number = number._replace(kind=Variability.PER_MODEL)
+            identity = ("set", function.path, function.qualname, order, written)
+            unknown = self._choice(identity, spell(expr), number, may_be_none=may_be_none)
+            options += [Const(value) for value in values] if is_known else [unknown]  # type: ignore[arg-type]
+        if len(set(options)) < 2 and not any(map(self._may_be, options)):
+            return None
+        # What one call returns or sets together varies together.
+        whole = expr.base if isinstance(expr, Attr) else expr.value if isinstance(expr, Unpacked) else expr
+        if len(options) == len(places):
+            return self._one_of(tuple(options), expr, (spell(whole), self._versions(whole, point), len(options)))
+        return self._one_of(tuple(dict.fromkeys(options)), expr)
+
+    def _may_be(self, option: Expr) -> bool:
+        return isinstance(option, Name) and self._choices[option.id].may_be_none
 
     def _is_set_at_import(self, name: str) -> bool:
         """Return whether `name` is a global that keeps the value that it got when its module was imported."""
@@ -332,7 +447,7 @@ class _Reader:
         is_global = not is_local and function.parent in (None, "<module>")
         return is_global and find_global(self._interpreter.project, self._launch.module, name) is not None
 
-    def _versions(self, expr: Expr, point: _Point) -> tuple[object, ...]:
+    def _versions(self, expr: Expr, point: Point) -> tuple[object, ...]:
         """Return which assignments of the names in `expr` are in force: a name that is assigned again is another."""
         names = dict.fromkeys(part.id for part in every_part(expr) if isinstance(part, Name))
         found = (reaching_definitions(self._function, name, point.order, point.arms).bindings for name in names)
@@ -352,81 +467,11 @@ class _Reader:
             self._choices[name] = Choice(_kind(number, values), text, number, values, may_be_none)
         return Name(name)
 
-    def _values(self, expr: Expr | None, function: Function, point: _Point, depth: int = 0) -> tuple[object, ...]:
-        """Return the literals that `expr` may be at `point`, by all callers of `function`; `...` for other values."""
 
-        def every(exprs: Iterable[Expr | None]) -> tuple[object, ...]:
-            return _union(self._values(expr, function, point, depth + 1) for expr in exprs)
-
-        match expr:
-            case Const(value):
-                return (value,)
-            case Compare():
-                return (True, False)
-            case Conditional(_, options, operator):
-                return every((*options, None) if operator else options)
-            case IterItem(TupleExpr(items)):
-                return every(items)
-            case Unpacked(IterItem(TupleExpr(rows)), int(at), size, False):
-                whole = [row.items[at] for row in rows if isinstance(row, TupleExpr) and len(row.items) == size]
-                return every(whole) if len(whole) == len(rows) else (...,)
-            case Name(name) if depth <= MOST_DEPTH and (name in function.bindings or function.param(name) is not None):
-                return self._named(name, function, point, depth)
-            case Name() | Attr():
-                frame = self._interpreter.frame(self._interpreter.project.names.home(function), function)
-                return (self._interpreter.number(expr, ProgramPoint(frame, point.order, point.arms)).literal,)
-            case _:
-                return (...,)
-
-    def _named(self, name: str, function: Function, point: _Point, depth: int) -> tuple[object, ...]:
-        """Return what the local or parameter `name` may be, by its assignments and what callers pass."""
-        param, flag = function.param(name), none_flag(name)
-        bound = reaching_definitions(function, name, point.order, point.arms)
-        found = [
-            self._values(binding.value, function, _Point(binding.order, binding.arms), depth + 1)
-            for binding in bound.bindings
-        ]
-        if param is not None and not bound.certain:
-            is_given = any(arm.given == name or (arm.flag == flag and not arm.is_true) for arm in point.arms)
-            is_replaced = any(
-                arm.flag == flag and arm.is_true and set(binding.arms) - {arm} <= set(point.arms)
-                for binding in bound.bindings
-                for arm in binding.arms
-            )
-            passed = self._passed(function, param, depth)
-            found.append(tuple(value for value in passed if value is not None or not (is_given or is_replaced)))
-        return _union(found if bound.certain or param is not None else [*found, (...,)])
-
-    def _passed(self, function: Function, param: HostParam, depth: int) -> tuple[object, ...]:
-        """Return what callers pass for `param`, or leave as its default; flags have two values.
-
-        A helper that other functions of its module call is called by nobody else: a warm-up calls what requests call,
-        and may pass what they leave.
-        """
-        callers, home = self._callers(function), self._interpreter.project.names.home(function)
-        is_cut = len(self._interpreter.caller_arguments.called(function)) > MOST_CALLERS
-        is_helper = callers and not self._interpreter.reachability.exports(home, function)
-        found: list[tuple[object, ...]] = [(...,)] if is_cut or not callers else []
-        for caller, bound in callers:
-            site, inner, given = caller.site, caller.function, bound.get(param.name)
-            if given is None or inner.path != function.path or inner.name == "<module>":
-                is_helper = False
-            if given is not None:
-                found.append(self._values(given, inner, _Point(site.order, site.arms), depth + 1))
-            elif passes_more(site.call):
-                found.append((...,))
-            else:
-                found.append(self._values(param.default, home.top, END, depth + 1))
-        if param.default == Const(None) and not is_helper:
-            found.append((None,))
-        values = _union(found)
-        is_flag = param.annotation == "bool" or (isinstance(param.default, Const) and type(param.default.value) is bool)
-        return (True, False) if is_flag and ... in values else values
-
-    def _callers(self, function: Function) -> list[tuple[Caller, Mapping[str, Expr]]]:
-        """Return the calls of `function` that the program comes to, with their arguments."""
-        every = self._interpreter.caller_arguments.called(function)
-        return [pair for pair in every if self._is_reached(pair[0].function)]
+def _counts_up(binding: Binding, function: Function) -> bool:
+    """Return whether each turn of a loop, or each call, computes the name from itself."""
+    is_own = any(isinstance(part, Name) and part.id == binding.name for part in every_part(binding.value))
+    return is_own and (binding.name in function.globals or any(arm.loop for arm in binding.arms))
 
 
 def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
@@ -438,10 +483,6 @@ def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
     if kind in (Variability.LOGARITHMIC, Variability.PER_CALL) or (kind is Variability.FEW and number.is_integer):
         return ChoiceKind.INTEGER
     return ChoiceKind.OPEN
-
-
-def _union(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
-    return tuple({(type(value), value): value for part in parts for value in part}.values())
 
 
 def lasts(choice: Choice) -> bool:

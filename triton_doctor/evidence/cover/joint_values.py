@@ -75,6 +75,7 @@ _CALLS: Mapping[str, Callable[..., Any]] = {
     "int": int,
     "abs": abs,
     "bool": bool,
+    "bit_length": int.bit_length,
 }
 
 
@@ -183,7 +184,7 @@ def is_bucket(formula: Expr) -> bool:
     match formula:
         case Const(int(value)):
             return value > 0 and value.bit_count() == 1
-        case Call(Name("next_power_of_2"), (_,)):
+        case Call(Name("next_power_of_2"), (_,)) | BinaryOp("<<", (Const(1), Call(Name("bit_length")))):
             return True
         case Call(Name("min" | "max"), options):
             return all(map(is_bucket, options))

@@ -168,8 +168,13 @@ class _KeySearch:
     def _varies(self, name: str, role: str, formula: Expr) -> bool:
         """Return whether `name` has several values that can be worked out; else it is as recorded, or open."""
         choices = [self._space.choices[choice] for choice in choices_in(formula)]
-        is_followed = all(choice.kind is not ChoiceKind.OPEN for choice in choices)
-        may_be_none = any(choice.may_be_none for choice in choices) or (is_followed and None in list_literals(formula))
+        # A tensor itself is a choice that is not followed.
+        is_lasting = all(
+            choice.kind in (ChoiceKind.RECORDED, ChoiceKind.OPEN) and not choice.values for choice in choices
+        )
+        may_be_none = any(choice.may_be_none for choice in choices) or (
+            not is_lasting and None in list_literals(formula)
+        )
         if role == PLAIN or (role == POINTER and not may_be_none):
             return False
         if role == INTEGER and name in self._kernel.do_not_specialize and name not in self._tuned_by:
@@ -183,7 +188,13 @@ class _KeySearch:
             return True
         opened = next((choice for choice in choices if choice.kind is ChoiceKind.OPEN), None)
         is_tested = role == OPTION and any(choice.kind is ChoiceKind.OPEN and choice.values for choice in choices)
-        if opened is not None and (is_tested or (list_forms(formula) is None and not self._evaluates(name, formula))):
+        # Of an integer that varies in part there are three classes.
+        is_class = role == INTEGER and any(choice.kind is ChoiceKind.INTEGER for choice in choices)
+        if (
+            opened is not None
+            and not is_class
+            and (is_tested or (list_forms(formula) is None and not self._evaluates(name, formula)))
+        ):
             self._open[name] = (_open_reason(opened.text, opened.number.decide()), "")
             return False
         return True
@@ -410,7 +421,8 @@ class _KeySearch:
 def _open_reason(text: str, kind: Variability) -> str:
     if kind is Variability.PER_MODEL:
         return f"`{text}` is taken for the model's by its name alone; `fixed` in the settings declares it"
-    return f"`{text}` could not be followed: `fixed` or `per-call` in the settings declares it"
+    named = "" if text.replace(".", "").isidentifier() else "assigned to a name, "
+    return f"`{text}` could not be followed: {named}`fixed` or `per-call` in the settings declares it"
 
 
 def apply(

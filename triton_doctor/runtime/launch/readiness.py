@@ -31,7 +31,7 @@ LISTENING = "0A"
 
 def require_condition(text: str, place: str) -> str:
     """Return `text` if it is a valid condition. Raises DoctorError that names `place` otherwise."""
-    if text == CALL or text.startswith(ADDRESSES):
+    if text == CALL or (text.startswith(ADDRESSES) and text.partition("://")[2].strip("/")):
         return text
     kind, colon, value = text.partition(":")
     if kind + colon == PORT and value.isascii() and value.isdecimal() and 0 < int(value) < 65_536:

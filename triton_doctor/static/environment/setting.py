@@ -95,6 +95,7 @@ class EnvSetting:
 class MissingCompiler:
     """A Dockerfile whose image installs `package` at `span`, on a `base` without a C compiler, and adds none.
 
+    `package` is empty if it installs the requirements of the project.
     `headers` is the package with Python's headers, if they are missing too. `is_for_kernels` if more than torch is
     installed or the base is for GPUs; `has_kernels` if compiled kernels are copied into the image.
     """
@@ -157,6 +158,8 @@ def fleeting_folder(name: str) -> Fleeting | None:
         return Fleeting(why="a new temporary folder in each run")
     if name.split(" ")[0] in {"date", "uuidgen"}:
         return Fleeting(why=f"named by `{name.split(' ')[0]}`, so it is a new one in each run")
+    if name in {"runner.temp", "RUNNER_TEMP"}:
+        return Fleeting(why="in a folder that GitHub's runner empties after each job")
     if name in JOB_IDS or name.replace(" ", "") in JOB_IDS:
         return Fleeting(why=f"named after {name}, so it is a new one in each job", certain=False)
     return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from triton_doctor.variables import NOTHING_REQUIRED, Required
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
@@ -41,7 +43,8 @@ class Project:
     file of the scan sets. `tests` are modules that only test, `demonstrations` modules that measure or teach; with
     `recognizes_trials`, so are scripts that only try their own kernels, if the project `has_programs`: kernels in files
     that are none of these. `declared` are names of values that the user declared `fixed` or `per_call`.
-    `triton_version` None is the newest; `pinned_triton` is the release line that the project's requirements pin.
+    `triton_version` None is the newest; `pinned_triton` is the release line that the project's
+    requirements pin, and `required` the package among them that brings Triton.
     """
 
     scope: tuple[str, ...]
@@ -57,6 +60,7 @@ class Project:
     declared: Mapping[str, str] = field(default_factory=dict)
     triton_version: str | None = None
     pinned_triton: Version | None = None
+    required: Required = NOTHING_REQUIRED
 
     def subjects(self) -> Iterator[Module]:
         """Yield the modules of `scope`, in its order."""

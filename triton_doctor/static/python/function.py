@@ -61,13 +61,14 @@ class Binding(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """`base.name = value` or `base["name"] = value`."""
+    """`base.name = value` or `base["name"] = value`, inside `arms`."""
 
     base: str
     name: str
     value: Expr
     order: int
     line: int
+    arms: tuple[BranchArm, ...]
 
 
 class Returned(NamedTuple):

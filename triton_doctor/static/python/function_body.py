@@ -234,9 +234,9 @@ class Body:
                         part = Unpacked(value, index - len(elts) if after_star else index, count, bool(starred))
                         self._assign(elt, part, line)
             case ast.Attribute(value=ast.Name(id=base), attr=name):
-                self._stored.append(Stored(base, name, value, self._order, line))
+                self._stored.append(Stored(base, name, value, self._order, line, self._arms))
             case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=str(name))):
-                self._stored.append(Stored(base, name, value, self._order, line))
+                self._stored.append(Stored(base, name, value, self._order, line, self._arms))
             case _:
                 pass
 
@@ -281,7 +281,7 @@ class Body:
         if isinstance(func, ast.Attribute) and func.attr == "update" and isinstance(func.value, ast.Name):
             for name, value in call.keywords:
                 if name is not None:
-                    self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno))
+                    self._stored.append(Stored(func.value.id, name, value, self._order, node.lineno, self._arms))
         spanned = func if isinstance(func, ast.Call) else None if node.args or node.keywords else node
         span = None if spanned is None else self._source.span(spanned)
         self.calls.append(CallSite(call, self._order, node.lineno, self._arms, span))

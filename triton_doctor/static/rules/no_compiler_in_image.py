@@ -21,13 +21,14 @@ def check(project: Project) -> Iterator[Finding]:
     version = parse_version(project.triton_version) if project.triton_version else project.pinned_triton
     for file in project.environment:
         missing = file.missing_compiler
-        if missing is None or (version is not None and version >= BRINGS_DRIVER):
+        package = missing and (missing.package or project.required.package)
+        if not (missing and package) or (version is not None and version >= BRINGS_DRIVER):
             continue
         packages = ["gcc", "glibc-devel" if missing.by_dnf else "libc6-dev"]
         if missing.headers is not None:
             packages.append(missing.headers.replace("-dev", "-devel") if missing.by_dnf else missing.headers)
-        launches = missing.is_for_kernels or bool(project.has_programs)
-        install = "dnf install -y" if missing.by_dnf else "apt-get install -y"
+        launches = missing.is_for_kernels or package not in (missing.package, "torch") or bool(project.has_programs)
+        install = "dnf install -y" if missing.by_dnf else "apt-get update && apt-get install -y"
         lacks = "no C compiler" + (" and no headers of Python" if missing.headers else "")
         yield Finding(
             path=file.path,
@@ -35,7 +36,7 @@ def check(project: Project) -> Iterator[Finding]:
             code=CODE,
             severity=Severity.WARNING if launches and not missing.has_kernels else Severity.INFO,
             message=(
-                f"the image installs `{missing.package}` on `{missing.base}`, which has {lacks}: Triton before "
+                f"the image installs `{package}` on `{missing.base}`, which has {lacks}: Triton before "
                 f"{BRINGS_DRIVER}, and every release on AMD GPUs, builds C code at its first launch"
             ),
             advice=f"add `{install} {' '.join(packages)}` to this stage",

@@ -27,7 +27,8 @@ def check(project: Project) -> Iterator[Finding]:
     """Yield an info for each kernel that a program tunes; a scan sums them up. TRD302 reports many configs itself."""
     if VARIABLE in project.set_anywhere:
         return
-    version = parse_version(project.triton_version) if project.triton_version else project.pinned_triton
+    lowest = project.required.lowest or project.pinned_triton
+    version = parse_version(project.triton_version) if project.triton_version else lowest
     for kernel in project.kernels():
         tuned = kernel.autotune
         if tuned is None or _may_keep(tuned) or tuned.by.rpartition(".")[2] != "autotune":

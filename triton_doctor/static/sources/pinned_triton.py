@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from triton_doctor.regular_files import read_regular_file
-from triton_doctor.variables import Version
+from triton_doctor.variables import Required, Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,11 @@ _MOST_FILES = 40
 _LARGEST_BYTES = 1 << 20
 # `triton-ascend` uses the version number of the Triton that it is built from.
 _PIN = re.compile(rb"(?m)^[^#\n]*?(?<![\w.-])(triton|torch)(?:(?<=triton)[-_]ascend)?\s*===?\s*(\d{1,3})\.(\d{1,3})")
+# A line of requirements, a string in a list of them, or a key of Poetry's table.
+_REQUIRED = re.compile(
+    rb"(?m)(?:^|[\"'])[ \t]*(?P<name>vllm|sglang|triton|torch)(?=[ \t]*(?:[=<>~!;@\[\"',#\r\n]|$))"
+    rb"(?:(?:[ \t]*=[ \t]*[\"'])?[^\n\"'#;]*?(?:[~=>]=|\^|=[ \t]*[\"'])[ \t]*(?P<major>\d{1,3})\.(?P<minor>\d{1,3}))?"
+)
 # Triton's own source tree, and forks of it, state their release.
 _OWN_VERSIONS = ("python/triton/__init__.py", "triton/__init__.py")
 _OWN_VERSION = re.compile(rb"(?m)^__version__\s*=\s*[\"'](\d{1,3})\.(\d{1,3})")
@@ -56,6 +61,19 @@ def find_pinned_triton(root: Path) -> Version | None:
     if pins[b"triton"]:
         return Version(*max(pins[b"triton"]))
     return TRITON_OF_TORCH.get(max(pins[b"torch"])) if pins[b"torch"] else None
+
+
+def find_required(root: Path) -> Required:
+    """Return what brings Triton to the project at `root`, by its requirements."""
+    texts = [_text(path) for path in _requirement_files(root)]
+    named = [found for text in texts for found in _REQUIRED.finditer(text)]
+    names = {found["name"].decode() for found in named}
+    is_cpu = any(b"/whl/cpu" in text or b"+cpu" in text for text in texts)
+    package = "" if is_cpu else next((name for name in ("vllm", "sglang", "triton", "torch") if name in names), "")
+    bounds = [(found["name"], (int(found["major"]), int(found["minor"]))) for found in named if found["major"]]
+    own = [Version(*version) for name, version in bounds if name == b"triton"]
+    torch = [TRITON_OF_TORCH[version] for name, version in bounds if name == b"torch" and version in TRITON_OF_TORCH]
+    return Required(package=package, lowest=min(own or torch, default=None))
 
 
 def _text(path: Path) -> bytes:

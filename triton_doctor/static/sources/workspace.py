@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from triton_doctor.static.sources.contents import read_bytes
 from triton_doctor.static.sources.files import EXCLUDED, FileKind, SourceFile, find_files, kind_of, shown_path
-from triton_doctor.static.sources.pinned_triton import find_pinned_triton
+from triton_doctor.static.sources.pinned_triton import find_pinned_triton, find_required
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -196,7 +196,7 @@ def _at_root(settings: Settings, projects: Sequence[_ProjectFolder]) -> Settings
     Also sets the Triton version that the project pins.
     """
     top = projects[0].root
-    settings = replace(settings, pinned_triton=find_pinned_triton(top))
+    settings = replace(settings, pinned_triton=find_pinned_triton(top), required=find_required(top))
     return replace(settings, root=top) if settings.root != top and settings.root.is_relative_to(top) else settings
 
 

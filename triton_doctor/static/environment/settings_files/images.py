@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAY_INSTALL = (
     re.compile(rb"(?mi)^[ \t]*FROM\b"),
     re.compile(rb"(?mi)^[ \t]*RUN\b"),
-    re.compile(rb"\b(?:torch|triton|vllm|sglang)\b"),
+    re.compile(rb"\b(?:torch|triton|vllm|sglang|sync|poetry|pdm)\b|\binstall\b.*(?: -r|requirement|[ \"]\.)"),
 )
 # Gaps are bounded, so that each pattern takes time in proportion to the text.
 # Images whose packages have no compiler, by their name on any registry.
@@ -40,6 +40,11 @@ _SYSTEM_INSTALLER = re.compile(
 )
 _PACKAGE = re.compile(
     r"(?<![\w./:@=-])(?P<name>torch|triton|vllm|sglang)(?:\[[\w,]*\])?(?:[=~]==?\s*(?P<major>\d+)\.(?P<minor>\d+))?(?![\w/-])"
+)
+# What installs the project's own requirements, which other files list.
+_REQUIREMENTS = re.compile(
+    r"\b(?:uv sync|(?:poetry|pdm) (?:install|sync))\b"
+    r"|\binstall\b.*?(?:\s-r\s*|\s--requirement[ =]|\s\.(?:\[[\w,-]*\])?(?:\s|$))"
 )
 # Packages that are a compiler or depend on one, on Debian, Red Hat and conda.
 _COMPILER = re.compile(
@@ -81,7 +86,7 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
         source
         for stage in chain
         for source in stages[1:]
-        if any(map(_HOLDS_PACKAGES.search, stage.copied.get(source.name, ())))
+        if any(_copies_packages(body, source) for body in stage.copied.get(source.name, ()))
     ]
     installed = [*_installed(chain), *_installed(copied)]
     image = _Image()
@@ -94,14 +99,14 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     if release is not None and release >= BRINGS_DRIVER:
         return None
     found, instruction = installed[0]
-    names = {package["name"] for package, _ in installed}
+    names = {package["name"] for package, _ in installed if package.re is _PACKAGE}
     folders = [value for name in CACHE_FOLDERS if (value := stages[-1].known.get(name))]
     has_kernels = any(
         ".triton" in target or any(f"{target}/".startswith(f"{folder}/") for folder in folders)
         for target in stages[-1].filled
     )
     return MissingCompiler(
-        package=found["name"],
+        package=found["name"] if found.re is _PACKAGE else "",
         base=base,
         span=instruction.span,
         headers=image.headers,
@@ -118,14 +123,29 @@ def _installed(stages: Sequence[Stage]) -> list[tuple[re.Match[str], Instruction
         for instruction in stage.runs:
             for command in _split(instruction.body):
                 installer = _PYTHON_INSTALLER.search(command)
-                if installer is not None and "/cpu" not in command and "+cpu" not in command:
+                if "/cpu" in command or "+cpu" in command:
+                    continue
+                if installer is not None:
                     found += [(package, instruction) for package in _PACKAGE.finditer(installer["rest"])]
-    return found
+                if (listed := _REQUIREMENTS.search(command)) is not None:
+                    found.append((listed, instruction))
+    # A package that is named says more than a list of them.
+    return sorted(found, key=lambda pair: pair[0].re is not _PACKAGE)
+
+
+def _copies_packages(body: str, source: Stage) -> bool:
+    """Return whether a COPY copies a folder into which `source` installs packages."""
+    runs = " ".join(instruction.body for instruction in source.runs)
+    folders = (re.escape(word.rstrip("/")) for word in body.split() if word.startswith("/") and word.strip("/"))
+    return _HOLDS_PACKAGES.search(body) is not None or any(
+        re.search(rf"(?:venv|--target|--prefix)[ =]{folder}(?![\w/])|(?<!\S){folder}/bin/", runs) for folder in folders
+    )
 
 
 def _release(installed: Sequence[tuple[re.Match[str], Instruction]]) -> Version | None:
     """Return the release of Triton that `installed` pin: its own, or that of a pinned torch."""
-    pins = {pin["name"]: (int(pin["major"]), int(pin["minor"])) for pin, _ in installed if pin["major"]}
+    packages = (package for package, _ in installed if package.re is _PACKAGE)
+    pins = {pin["name"]: (int(pin["major"]), int(pin["minor"])) for pin in packages if pin["major"]}
     if "triton" in pins:
         return Version(*pins["triton"])
     return TRITON_OF_TORCH.get(pins["torch"]) if "torch" in pins else None

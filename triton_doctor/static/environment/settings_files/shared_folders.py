@@ -14,14 +14,14 @@ from triton_doctor.static.environment.setting import Fleeting
 from triton_doctor.variables import CACHE_FOLDERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from triton_doctor.static.environment.setting import EnvSetting
 
 # Options that start several ranks, or the same of a launcher of ranks.
 _RANKS = re.compile(
     r"(?m)^#SBATCH\s+(?:--(?:nodes|ntasks|ntasks-per-node)[= ]|-[Nn]\s*)(?:[2-9]|\d{2,}|\$)"
-    r"|\b(?:nnodes|nproc[-_]per[-_]node|num_machines|num_gpus)[= ](?:[2-9]|\d{2,}|\$|gpu|auto)"
+    r"|\b(?:nnodes|nproc[-_]per[-_]node|num_machines|num_gpus|num_processes)[= ](?:[2-9]|\d{2,}|\$|gpu|auto)"
     r"|\bsrun\b[^\n]{0,200}\s(?:--ntasks[= ]|-n\s*)(?:[2-9]|\d{2,}|\$)|\bmpi(?:run|exec)\b"
 )
 # A part of the path that is another for each rank or node.
@@ -31,18 +31,14 @@ _OF_RANK = re.compile(
 _NETWORK = re.compile(r"/(?:lustre|gpfs|nfs\w*|beegfs|cephfs|wekafs?|fsx|efs|panfs)(?:/|$)", re.IGNORECASE)
 # A scheduler needs these on every node.
 _USUALLY_NETWORK = re.compile(r"^(?:~|/home|\$\{?(?:HOME|SLURM_SUBMIT_DIR|SCRATCH|PSCRATCH|WORK)\}?)(?:/|$)")
-_COMPOSE_VOLUME = re.compile(r"(?m)^( +)([\w.-]+):[ \t]*\n((?:\1 +.*\n|[ \t]*\n)*)")
-_NETWORK_DRIVER = re.compile(r"(?m)^ +type:[ \t]*[\"']?(?:nfs\w*|cifs)\b")
-_MANIFEST_VOLUME = re.compile(r"- name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*\n +(?:nfs|cephfs|glusterfs):")
-_MOUNT = re.compile(r"-[ \t]*[\"']?([\w.-]+):(/[^\s:\"']+)")
-_NAMED_MOUNT = re.compile(r"name:[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*\n[ \t-]*mountPath:[ \t]*[\"']?(/[^\s\"']+)")
-_MOUNTED_NAME = re.compile(r"mountPath:[ \t]*[\"']?(/[^\s\"']+)[\"']?[ \t]*\n[ \t-]*name:[ \t]*[\"']?([\w.-]+)")
+_NETWORK_VOLUMES = ("nfs", "cifs", "cephfs", "glusterfs")
 
 
-def mark_shared(kind: str, settings: Iterable[EnvSetting], text: str) -> tuple[EnvSetting, ...]:
+def mark_shared(kind: str, settings: Sequence[EnvSetting], text: str) -> tuple[EnvSetting, ...]:
     """Return `settings`, of a file of this `kind`, with `shared` set for cache folders that ranks share."""
     lines = text.split("\n")
-    mounts = dict(_network_mounts(text)) if kind == "yaml" else {}
+    is_kept = kind == "yaml" and any(setting.variable in CACHE_FOLDERS for setting in settings)
+    mounts = {folder: name for folder, name in (_network_mounts(text) if is_kept else ()) if folder}
     is_job = kind == "shell" and _RANKS.search(text) is not None
     return tuple(
         replace(setting, shared=_why(_written(setting, lines), is_job=is_job, mounts=mounts))
@@ -76,7 +72,35 @@ def _why(folder: str, *, is_job: bool, mounts: Mapping[str, str]) -> Fleeting | 
 
 def _network_mounts(text: str) -> Iterator[tuple[str, str]]:
     """Yield the folder and the name of each volume of a compose file or manifest that is on the network."""
-    names = {name for _, name, body in _COMPOSE_VOLUME.findall(text) if _NETWORK_DRIVER.search(body)}
-    names |= set(_MANIFEST_VOLUME.findall(text))
-    mounts = [*_MOUNT.findall(text), *_NAMED_MOUNT.findall(text), *((b, a) for a, b in _MOUNTED_NAME.findall(text))]
-    yield from ((folder, name) for name, folder in mounts if name in names)
+    if not any(kind in text for kind in _NETWORK_VOLUMES):
+        return
+    import yaml
+
+    tables = [*_tables(list(yaml.safe_load_all(text)), set())]
+    names = {table.get("name") for table in tables if table.keys() & {*_NETWORK_VOLUMES}}
+    for name, volume in (pair for table in tables for pair in table.items()):
+        options = volume.get("driver_opts") if isinstance(volume, dict) else None
+        if isinstance(options, dict) and str(options.get("type")).startswith(_NETWORK_VOLUMES):
+            names.add(name)
+    for table in tables:
+        yield _mount(table.get("mountPath") or table.get("target"), table.get("name") or table.get("source"), names)
+        brief = table.get("volumes")
+        for text in brief if isinstance(brief, list) else ():
+            if isinstance(text, str):
+                name, _, rest = text.partition(":")
+                yield _mount(rest.partition(":")[0], name, names)
+
+
+def _mount(folder: object, name: object, names: set[object]) -> tuple[str, str]:
+    return (str(folder), str(name)) if folder and name in names else ("", "")
+
+
+def _tables(data: object, seen: set[int]) -> Iterator[dict[object, object]]:
+    """Yield the mappings in `data`, which aliases may lead back to."""
+    if id(data) in seen or not isinstance(data, dict | list):
+        return
+    seen.add(id(data))
+    if isinstance(data, dict):
+        yield data
+    for value in data.values() if isinstance(data, dict) else data:
+        yield from _tables(value, seen)

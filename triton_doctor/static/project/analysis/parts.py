@@ -71,6 +71,7 @@ def empty_project(database: Database, settings: Settings, cwd: Path) -> Project:
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,
+        required=settings.required,
     )
 
 

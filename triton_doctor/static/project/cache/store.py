@@ -53,6 +53,7 @@ class CacheStore:
                 *chosen,
                 settings.triton_version,
                 settings.pinned_triton,
+                settings.required,
                 settings.fixed,
                 settings.per_call,
             )

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.variability.values.values import CallFrame
 
 # Methods that run once per object: what they set lasts as long as the model.
-_MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
+MAKING = frozenset({"__init__", "__post_init__", "__new__", "setup", "build"})
 _EMPTY = (TupleExpr(()), DictExpr(()), Call(Name("list"), (), ()), Call(Name("deque"), (), ()))
 
 
@@ -72,7 +72,7 @@ def _set_to(
     module = interpreter.project.names.home_of_class(of)
     values: list[Value] = []
     for function, stored in stores:
-        if function.name not in _MAKING and not is_registered(stored.value):
+        if function.name not in MAKING and not is_registered(stored.value):
             values.append(_stored(interpreter, stored, module, function, frame))
         elif stored.value in _EMPTY and _grows(of, name, module):
             values.append(_growing(name, module, stored))
@@ -112,7 +112,7 @@ def _growing(name: str, module: Module, stored: Stored) -> ListValue:
 def _grows(of: Class, name: str, module: Module) -> bool:
     """Return whether a method other than the constructors adds to `self.name`."""
     for function in module.functions.values():
-        if function.class_name == of.qualname and function.name not in _MAKING and function.holds(name.encode()):
+        if function.class_name == of.qualname and function.name not in MAKING and function.holds(name.encode()):
             for site in function.calls:
                 match site.call.func:
                     case Attr(Attr(Name("self"), grown), "append" | "extend" | "add" | "insert") if grown == name:

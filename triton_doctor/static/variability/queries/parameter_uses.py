@@ -173,7 +173,7 @@ def bind_arguments(
 def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[str, tuple[Expr | None, Value]]:
     """Return the entries of `**table`: those in its display, and those stored before the launch."""
     value = interpreter.value(expr, point)
-    spelled = _spelled_entries(expr, point)
+    spelled = spelled_entries(expr, point)
     entries: dict[str, tuple[Expr | None, Value]] = {}
     if isinstance(value, DictValue):
         entries.update((name, (spelled.get(name), entry)) for name, entry in value.items.items())
@@ -184,14 +184,19 @@ def _table(expr: Expr, interpreter: Interpreter, point: ProgramPoint) -> dict[st
     return entries
 
 
-def _spelled_entries(expr: Expr, point: ProgramPoint) -> dict[str, Expr]:
+def spelled_entries(expr: Expr, point: ProgramPoint) -> dict[str, Expr]:
     """Return the expressions of a table written out here, or in the only assignment of its name."""
     if isinstance(expr, Name):
         bound = reaching_definitions(point.frame.function, expr.id, point.order, point.arms)
         if not bound.certain or len(bound.bindings) != 1:
             return {}
         expr = bound.bindings[0].value
-    match expr:
+    return entries_of(expr)
+
+
+def entries_of(table: Expr) -> dict[str, Expr]:
+    """Return the expressions of a table that is written out."""
+    match table:
         case DictExpr(items):
             return {key.value: value for key, value in items if isinstance(key, Const) and isinstance(key.value, str)}
         case Call(Name("dict"), _, keywords):
