@@ -98,6 +98,25 @@ def gaps(found: Cover, kind: str = NOT_PROVED) -> Sequence[tuple[str, str]]:
     return [(gap.parameter or gap.kernel, gap.code) for gap in found.gaps if gap.kind == kind]
 
 
+def test_length_of_what_another_object_keeps_is_the_models_by_its_name_alone(tmp_path: Path) -> None:
+    found = cover(
+        tmp_path,
+        """\
+def run(batch):
+    answer(batch.req_pool_indices)
+
+
+def answer(req_pool_indices: torch.Tensor):
+    bs = req_pool_indices.shape[0]
+    scale[(1,)](req_pool_indices, None, bs, BLOCK=64, HAS_BIAS=False)
+""",
+        compiled(tmp_path, none=True, flag=False),
+        serve="import ops\n\nops.run(read())\n",
+    )
+
+    assert ("n", "") in gaps(found)
+
+
 def test_of_too_many_combinations_each_new_value_is_added_alone(tmp_path: Path) -> None:
     blocks = [16 * number for number in range(1, 61)]
     launch = (

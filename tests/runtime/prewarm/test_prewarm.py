@@ -118,7 +118,7 @@ def test_requests_compile_nothing_after_the_warm_up_was_prewarmed_with_its_cover
             ["serve.log"],
             [
                 "serve.log is no recording: a server's log names kernels, but not their modules, options and target",
-                "`triton-doctor report serve.log` says what to warm up; `run -o` records what prewarm needs",
+                "name a recording that has them too; `triton-doctor report serve.log` says what to warm up",
             ],
             id="the log of a server",
         ),

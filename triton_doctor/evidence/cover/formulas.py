@@ -475,9 +475,11 @@ def _counts_up(binding: Binding, function: Function) -> bool:
 
 
 def _kind(number: AbstractNumber, values: tuple[object, ...]) -> ChoiceKind:
+    """Return how much is known of `number`. Of what others keep, only its name says that it is the model's."""
     if values:
         return ChoiceKind.FINITE
-    if number.kind in (Variability.FIXED, Variability.PER_MODEL):
+    is_own = all(dim.root.name.startswith(("self.", "cls.")) for dim in number.undecided_dims)
+    if number.kind is Variability.FIXED or (number.kind is Variability.PER_MODEL and is_own):
         return ChoiceKind.RECORDED
     kind = number.decide()
     if kind in (Variability.LOGARITHMIC, Variability.PER_CALL) or (kind is Variability.FEW and number.is_integer):

@@ -87,6 +87,8 @@ class PossibleValues:
                 return (value,)
             case Compare():
                 return (True, False)
+            case _ if depth > MOST_DEPTH:
+                return (...,)
             case Conditional(_, options, operator):
                 return every((*options, None) if operator else options)
             case IterItem(TupleExpr(items)):
@@ -94,7 +96,7 @@ class PossibleValues:
             case Unpacked(IterItem(TupleExpr(rows)), int(at), size, False):
                 whole = [row.items[at] for row in rows if isinstance(row, TupleExpr) and len(row.items) == size]
                 return every(whole) if len(whole) == len(rows) else (...,)
-            case Name(name) if depth <= MOST_DEPTH and (name in function.bindings or function.param(name) is not None):
+            case Name(name) if name in function.bindings or function.param(name) is not None:
                 return self._named(name, function, point, depth)
             case Call(Attr(_, "get"), (_,), ()):
                 return (..., None)
