@@ -148,6 +148,13 @@ NODES = "#!/bin/bash\n#SBATCH --nodes=4\n"
             None,
             id="a volume of the node",
         ),
+        pytest.param(
+            "pod.yaml",
+            "spec:\n  containers:\n  - env:\n    - {name: TRITON_CACHE_DIR, value: /cache/k}\n    - name: X\n"
+            "      value: {{ .Values.x }}\n  volumes:\n  - name: kernels\n    nfs: {path: /x}\n",
+            None,
+            id="a template",
+        ),
     ],
 )  # fmt: skip
 def test_folder_on_the_network_is_shared_by_ranks(name: str, text: str, certain: bool | None) -> None:

@@ -76,7 +76,10 @@ def _network_mounts(text: str) -> Iterator[tuple[str, str]]:
         return
     import yaml
 
-    tables = [*_tables(list(yaml.safe_load_all(text)), set())]
+    try:
+        tables = [*_tables(list(yaml.safe_load_all(text)), set())]
+    except (yaml.YAMLError, ValueError):  # a template, or tags that are not YAML's own
+        return
     names = {table.get("name") for table in tables if table.keys() & {*_NETWORK_VOLUMES}}
     for name, volume in (pair for table in tables for pair in table.items()):
         options = volume.get("driver_opts") if isinstance(volume, dict) else None
