@@ -153,7 +153,8 @@ class Reachability:
                 else ()
             )
             for local, import_ in bound:
-                named = stem == import_.member or stem in import_.module.split(".")
+                # `import a.b` binds `a`, by which it may be used.
+                named = "." not in local and (stem == import_.member or stem in import_.module.split("."))
                 if other is not None and named and module.path in project.names.modules_imported(path, import_):
                     yield other, local, import_
 
