@@ -43,9 +43,9 @@ class Version(NamedTuple):
 
 
 class Required(NamedTuple):
-    """The `package` among a project's requirements that brings Triton, empty if none; and the `lowest` Triton."""
+    """What a project requires: by file, the package that brings Triton, where there is one; and the `lowest` Triton."""
 
-    package: str = ""
+    packages: tuple[tuple[str, str], ...] = ()
     lowest: Version | None = None
 
 

@@ -144,19 +144,23 @@ def test_every_way_to_ask_for_a_gpu_gives_the_same_answer(dry):
     assert torch.cuda.mem_get_info()[1] == pynvml.nvmlDeviceGetMemoryInfo(0).total == 81920 << 20
 
 
-def test_a_copy_of_pynvml_in_a_package_describes_the_same_gpu(dry, tmp_path, monkeypatch):
+def test_a_copy_of_pynvml_in_a_package_describes_the_same_gpu_and_is_the_packages_own_again(tmp_path, monkeypatch):
     import importlib
 
     import torch
+
+    import triton_doctor
 
     package = tmp_path / "engine" / "vendored"
     package.mkdir(parents=True)
     package.joinpath("pynvml.py").write_text('raise OSError("no NVML")', encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
-    copy = importlib.import_module("engine.vendored.pynvml")
-
-    assert copy.nvmlDeviceGetName(copy.nvmlDeviceGetHandleByIndex(0)) == torch.cuda.get_device_name()
+    with triton_doctor.dry_run():
+        copy = importlib.import_module("engine.vendored.pynvml")
+        assert copy.nvmlDeviceGetName(copy.nvmlDeviceGetHandleByIndex(0)) == torch.cuda.get_device_name()
+    with pytest.raises(OSError, match="no NVML"):
+        importlib.import_module("engine.vendored.pynvml")
 
 
 def test_each_question_to_torch_accelerator_has_an_answer(dry):

@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from triton_doctor.settings import load_settings
 from triton_doctor.static.environment.read_file import read_settings
+from triton_doctor.static.scan import scan
+from triton_doctor.static.sources.workspace import find_workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from triton_doctor.static.environment.setting import MissingCompiler
 
 CUDA = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
@@ -164,3 +169,26 @@ def test_folder_on_the_network_is_shared_by_ranks(name: str, text: str, certain:
     assert [one.shared and one.shared.certain for one in file.settings if one.variable.startswith("TRITON")] == [
         certain
     ]
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "installs", "lists", "package"),
+    [
+        pytest.param("Dockerfile", "-r requirements.txt", "requirements.txt", "triton", id="beside it"),
+        pytest.param("Dockerfile", "-r /tmp/requirements.txt", "requirements.txt", "triton", id="copied elsewhere"),
+        pytest.param("Dockerfile", ".", "setup.cfg", "triton", id="the project"),
+        pytest.param("Dockerfile", "-r docs.txt", "requirements.txt", None, id="another list"),
+        pytest.param("docs/Dockerfile", "-r requirements.txt", "requirements.txt", None, id="a list of another folder"),
+    ],
+)
+def test_list_that_an_image_installs_is_that_beside_its_dockerfile(
+    tmp_path: Path, dockerfile: str, installs: str, lists: str, package: str | None
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / dockerfile).write_text(f"{SLIM}RUN pip install {installs}\n")
+    (tmp_path / lists).write_text("[options]\ninstall_requires =\n  triton\n" if lists == "setup.cfg" else "triton\n")
+    workspace = find_workspace([tmp_path], load_settings(tmp_path), cwd=tmp_path)
+
+    found = scan(workspace.files, workspace.settings, cwd=tmp_path).findings
+
+    assert [one.message.split("`")[1] for one in found if one.code == "TRD107"] == [package] * (package is not None)

@@ -99,7 +99,10 @@ def test_package_that_brings_triton_and_the_lowest_triton_are_those_of_the_requi
 ) -> None:
     (tmp_path / path).write_text(text, encoding="utf-8")
 
-    assert find_required(tmp_path) == required
+    found = find_required(tmp_path)
+
+    assert found.packages == (((tmp_path / path).as_posix(), required[0]),) * bool(required[0])
+    assert found.lowest == required[1]
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,13 @@ from triton_doctor.runtime.dry.known_values import (
     replace_value,
     value_of,
 )
+from triton_doctor.runtime.dry.output_strides import true_strides
 from triton_doctor.runtime.dry.python_kernels import PythonKernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from triton_doctor.runtime.dry.questions import Questions
-
-from triton_doctor.runtime.dry.output_strides import true_strides
 
 CPU, META, CUDA = torch.device("cpu"), torch.device("meta"), torch.device("cuda", 0)
 PRIM_DEVICE = torch.ops.prim.device.default

@@ -61,6 +61,8 @@ def patch_nvml(patches: Patches, gpu: AbsentGpu) -> Callable[[], None]:
 
     def remove() -> None:
         sys.meta_path.remove(copies)
+        for name in [name for name, module in sys.modules.items() if copies.made(module)]:
+            del sys.modules[name]
         shutil.rmtree(folder, ignore_errors=True)
 
     return remove
@@ -82,6 +84,10 @@ class _PynvmlFinder:
 
     def exec_module(self, module: Any) -> None:
         """Do nothing: the module is made whole."""
+
+    def made(self, module: Any) -> bool:
+        """Return whether `module` is one of the copies."""
+        return getattr(getattr(module, "__spec__", None), "loader", None) is self
 
 
 def _known(gpu: AbsentGpu) -> dict[str, tuple[str, str]]:

@@ -91,16 +91,21 @@ class EnvSetting:
     is_explained: bool = False
 
 
+# What the project itself requires, in one of its own files.
+PROJECT = "."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingCompiler:
     """A Dockerfile whose image installs `package` at `span`, on a `base` without a C compiler, and adds none.
 
-    `package` is empty if it installs the requirements of the project.
+    `package` is empty if it installs what the file `requirements` lists, relative to its own folder, or PROJECT.
     `headers` is the package with Python's headers, if they are missing too. `is_for_kernels` if more than torch is
     installed or the base is for GPUs; `has_kernels` if compiled kernels are copied into the image.
     """
 
     package: str
+    requirements: str
     base: str
     span: Span
     headers: str | None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from triton_doctor.finding import Finding, Severity
+from triton_doctor.static.environment.setting import PROJECT
 from triton_doctor.static.rules import Rule
 from triton_doctor.variables import BRINGS_DRIVER, parse_version
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from triton_doctor.static.project.project import Project
 
 CODE = "TRD107"
+PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -21,8 +24,13 @@ def check(project: Project) -> Iterator[Finding]:
     version = parse_version(project.triton_version) if project.triton_version else project.pinned_triton
     for file in project.environment:
         missing = file.missing_compiler
-        package = missing and (missing.package or project.required.package)
-        if not (missing and package) or (version is not None and version >= BRINGS_DRIVER):
+        if missing is None or (version is not None and version >= BRINGS_DRIVER):
+            continue
+        lists = PROJECT_FILES if missing.requirements == PROJECT else (missing.requirements,)
+        beside = {posixpath.normpath(posixpath.join(posixpath.dirname(file.path), name)) for name in lists}
+        listed = (package for path, package in project.required.packages if path in beside)
+        package = missing.package or next(listed, "")
+        if not package:
             continue
         packages = ["gcc", "glibc-devel" if missing.by_dnf else "libc6-dev"]
         if missing.headers is not None:

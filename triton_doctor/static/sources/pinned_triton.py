@@ -64,16 +64,19 @@ def find_pinned_triton(root: Path) -> Version | None:
 
 
 def find_required(root: Path) -> Required:
-    """Return what brings Triton to the project at `root`, by its requirements."""
-    texts = [_text(path) for path in _requirement_files(root)]
-    named = [found for text in texts for found in _REQUIRED.finditer(text)]
-    names = {found["name"].decode() for found in named}
-    is_cpu = any(b"/whl/cpu" in text or b"+cpu" in text for text in texts)
-    package = "" if is_cpu else next((name for name in ("vllm", "sglang", "triton", "torch") if name in names), "")
-    bounds = [(found["name"], (int(found["major"]), int(found["minor"]))) for found in named if found["major"]]
+    """Return what brings Triton to the project at `root`, by its requirements; files by their absolute paths."""
+    packages, bounds = list[tuple[str, str]](), list[tuple[bytes, tuple[int, int]]]()
+    for path in _requirement_files(root):
+        text = _text(path)
+        named = [*_REQUIRED.finditer(text)]
+        bounds += [(found["name"], (int(found["major"]), int(found["minor"]))) for found in named if found["major"]]
+        names = {found["name"].decode() for found in named}
+        package = next((name for name in ("vllm", "sglang", "triton", "torch") if name in names), None)
+        if package is not None and b"/whl/cpu" not in text and b"+cpu" not in text:
+            packages.append((path.as_posix(), package))
     own = [Version(*version) for name, version in bounds if name == b"triton"]
     torch = [TRITON_OF_TORCH[version] for name, version in bounds if name == b"torch" and version in TRITON_OF_TORCH]
-    return Required(package=package, lowest=min(own or torch, default=None))
+    return Required(packages=tuple(packages), lowest=min(own or torch, default=None))
 
 
 def _text(path: Path) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from triton_doctor.static.environment.setting import MissingCompiler
+from triton_doctor.static.environment.setting import PROJECT, MissingCompiler
 from triton_doctor.static.sources.pinned_triton import TRITON_OF_TORCH
 from triton_doctor.variables import BRINGS_DRIVER, CACHE_FOLDERS, Version
 
@@ -44,7 +44,8 @@ _PACKAGE = re.compile(
 # What installs the project's own requirements, which other files list.
 _REQUIREMENTS = re.compile(
     r"\b(?:uv sync|(?:poetry|pdm) (?:install|sync))\b"
-    r"|\binstall\b.*?(?:\s-r\s*|\s--requirement[ =]|\s\.(?:\[[\w,-]*\])?(?:\s|$))"
+    r"|\binstall\b.*?(?:\s(?:-r\s*|--requirement[ =])[\"']?(?:/\S*/|\./)?(?P<file>[\w./-]+)"
+    r"|\s\.(?:\[[\w,-]*\])?(?:\s|$))"
 )
 # Packages that are a compiler or depend on one, on Debian, Red Hat and conda.
 _COMPILER = re.compile(
@@ -107,6 +108,7 @@ def find_missing_compiler(stages: Sequence[Stage]) -> MissingCompiler | None:
     )
     return MissingCompiler(
         package=found["name"] if found.re is _PACKAGE else "",
+        requirements="" if found.re is _PACKAGE else found["file"] or PROJECT,
         base=base,
         span=instruction.span,
         headers=image.headers,

@@ -15,6 +15,7 @@ from triton_doctor.static.project.database.kernel_mentions import find_mentions
 from triton_doctor.static.project.database.tracked_modules import TrackedModules
 from triton_doctor.static.project.names.resolver import Resolver
 from triton_doctor.static.project.project import Project
+from triton_doctor.static.sources.files import shown_path
 from triton_doctor.static.sources.ignore_rules import PathPatterns
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def empty_project(database: Database, settings: Settings, cwd: Path) -> Project:
         declared={**dict.fromkeys(settings.fixed, "fixed"), **dict.fromkeys(settings.per_call, "per_call")},
         triton_version=settings.triton_version,
         pinned_triton=settings.pinned_triton,
-        required=settings.required,
+        required=settings.required._replace(
+            packages=tuple((shown_path(path, cwd), package) for path, package in settings.required.packages)
+        ),
     )
 
 
