@@ -77,44 +77,60 @@ def prewarm(
     import json
     import os
 
-    from triton_doctor.cli.cover import find_cover
     from triton_doctor.cli.recorded import read_named
     from triton_doctor.errors import DoctorError
-    from triton_doctor.evidence.cover import Cover
     from triton_doctor.machine.cache_folder import locate_cache
     from triton_doctor.report.prewarm import cover_object
+
+    paths, logs = find_recordings(recordings or (), from_tests=from_tests)
+    if logs and recorded_only:
+        raise DoctorError(f"{logs[0]} is no recording", hint="a log adds to recorded keys: leave out --recorded-only")
+    recorded = read_named(paths)
+    require_triton(target or ())
+    plan, cover = make_covered_plan(recorded.processes, logs, src or (), target or (), closed=not recorded_only)
+    if list_keys:
+        typer.echo(json.dumps(cover_object(cover), indent=2, default=str))
+        raise typer.Exit(0 if recorded.whole else STOPPED)
+    if output is not None:
+        write_plan(plan, recorded.processes, output, (*paths, *logs))
+    print_differences(plan)
+    folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
+    whole = check_cache(plan, folder, jobs, cover) if check else fill_cache(plan, folder, jobs, cluster)
+    raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
+
+
+def make_covered_plan(
+    recordings: "Sequence[Recording]",
+    logs: "Sequence[Path]",
+    sources: "Sequence[Path]",
+    targets: "Sequence[str]",
+    *,
+    closed: bool,
+) -> "tuple[PrewarmPlan, Cover]":
+    """Return what to compile, and what `recordings` and `logs` lack; nothing where not `closed`.
+
+    Raises DoctorError for recordings without kernels, and for logs and sources that cannot be read.
+    """
+    from triton_doctor.cli.cover import find_cover
+    from triton_doctor.errors import DoctorError
+    from triton_doctor.evidence.cover import Cover
     from triton_doctor.runtime.engine_logs import read_log
     from triton_doctor.runtime.prewarm.logged_variants import variants_in_log
     from triton_doctor.runtime.prewarm.prewarm_plan import make_plan
 
-    paths, logs = find_recordings(recordings or (), from_tests=from_tests)
-    recorded = read_named(paths)
     logged = [line for log in logs for line in read_log(log)]
-    if logs and recorded_only:
-        raise DoctorError(
-            f"{logs[0]} is no recording", hint="a log adds to what is recorded: leave out --recorded-only"
-        )
-    require_triton(target or ())
     cover = Cover()
 
     def foresee(variants: "Sequence[KernelVariant]") -> "Sequence[KernelVariant]":
         nonlocal cover
         served = (*variants_in_log(logged, variants),)
-        cover = find_cover(recorded.processes, (*variants, *served), src or (), cwd=Path.cwd())
+        cover = find_cover(recordings, (*variants, *served), sources, cwd=Path.cwd())
         return (*served, *cover.missing)
 
-    plan = make_plan(recorded.processes, targets=target or (), closed=not recorded_only, foresee=foresee)
+    plan = make_plan(recordings, targets=targets, closed=closed, foresee=foresee)
     if not plan.variants:
         raise DoctorError("no kernel was compiled in these recordings", hint="record a run that launches kernels")
-    if list_keys:
-        typer.echo(json.dumps(cover_object(cover), indent=2, default=str))
-        raise typer.Exit(0 if recorded.whole else STOPPED)
-    if output is not None:
-        write_plan(plan, recorded.processes, output, paths)
-    print_differences(plan)
-    folder = cache_dir.absolute() if cache_dir else locate_cache(os.environ).path
-    whole = check_cache(plan, folder, jobs, cover) if check else fill_cache(plan, folder, jobs, cluster)
-    raise typer.Exit(STOPPED if not recorded.whole else 0 if whole else FOUND)
+    return plan, cover
 
 
 def find_recordings(named: "Sequence[Path]", *, from_tests: bool) -> tuple[list[Path], list[Path]]:
