@@ -162,7 +162,7 @@ def test_prewarm_adds_what_a_log_shows_to_a_recording_of_the_kernel(tmp_path: Pa
     refused = doctor(tmp_path, "prewarm", "warm.jsonl", log.name, "--recorded-only")
 
     assert recorded.returncode == 0, recorded.stderr
-    assert "`metadata`: compiled while serving: line 2 of the log" in done.stdout
+    assert "added by a log:\n  `metadata`: compiled while serving: line 2 of the log" in done.stdout
     assert done.stdout.count("of the log") == 1
     assert done.returncode == 0, done.stdout + done.stderr
     assert refused.returncode == 2

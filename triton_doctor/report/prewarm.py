@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from triton_doctor.evidence.cover import NOT_LAUNCHED, NOT_PROVED, NOT_TUNED
 from triton_doctor.phrases import plural
-from triton_doctor.runtime.prewarm.kernel_variants import RECORDED, SOURCE
+from triton_doctor.runtime.prewarm.kernel_variants import LOG, RECORDED, SOURCE
 from triton_doctor.runtime.prewarm.prewarm_plan import COMPILED, FAILED, FOUND, MISSED, UNREACHABLE
 from triton_doctor.terminal import escape_text
 
@@ -109,10 +109,11 @@ def _prewarmed_lines(result: Prewarmed) -> Iterator[str]:
         built = sum(outcome.launcher == BUILT for outcome in outcomes)
         launchers = f"; {plural(built, 'launcher')} built" if built else ""
         yield f"{target}: {', '.join(parts)}{launchers}"
-    foreseen = [variant for variant, _ in result.likely if variant.origin == SOURCE]
-    if foreseen:
-        yield "added by the source:"
-        yield from explain_added(foreseen, ADDED_SHOWN)
+    for origin in (LOG, SOURCE):
+        foreseen = [variant for variant, _ in result.likely if variant.origin == origin]
+        if foreseen:
+            yield f"added {origin}:"
+            yield from explain_added(foreseen, ADDED_SHOWN)
     yield from _left_out(result)
     failed = result.with_state(FAILED, UNREACHABLE)
     yield from _reasons([pair for pair in failed if pair[0].origin == RECORDED], "could not be prewarmed")
@@ -130,7 +131,7 @@ def _check_lines(result: Prewarmed) -> Iterator[str]:
     yield f"{len(missed):,} missed, {len(result.unused):,} unused"
     for (kernel, reason), count in Counter(missed).items():
         yield f"  missed: `{kernel}`, {plural(count, 'variant')}{f': {reason}' if reason else ''}"
-    yield from explain_added(variant for variant, _ in result.with_state(MISSED) if variant.origin == SOURCE)
+    yield from explain_added(variant for variant, _ in result.with_state(MISSED) if variant.reason)
     for kernel, count in Counter(kernel for _, kernel in result.unused).items():
         yield f"  unused: `{kernel}`, {plural(count, 'entry', 'entries')}"
 

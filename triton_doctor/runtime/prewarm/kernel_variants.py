@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from triton_doctor.runtime.event import CompileEvent, CompileKey, KernelName, Scalar
     from triton_doctor.runtime.recording import Recording
 
-RECORDED, SOURCE = "recorded", "by the source"
+RECORDED, SOURCE, LOG = "recorded", "by the source", "by a log"
 # What Triton writes where the storage of a tensor is below 2 GiB (triton 3.6 backends/amd/compiler.py, parse_attr).
 SMALL_TENSOR = "tt.pointer_range=32"
 
@@ -23,7 +23,8 @@ SMALL_TENSOR = "tt.pointer_range=32"
 class KernelVariant:
     """A kernel and one key. `origin` is RECORDED, or what of the key was added: integer class, alignment, dtype.
 
-    It is SOURCE where the source of the program shows that the key will be needed; then `reason` says why.
+    It is SOURCE or LOG where the program's source or its server's log shows that the key is needed; then `reason` says
+    why.
 
     `source` is as of a CompileEvent, and `values` are the plain integers that were seen with it. `package` is the
     module that `python -m` ran, for a kernel of `__main__`. `configs` are those, as text, that rounds of tuning tried

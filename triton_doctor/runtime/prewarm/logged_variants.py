@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from triton_doctor.kernel_names import function_name
 from triton_doctor.runtime.engine_logs import COMPILED
 from triton_doctor.runtime.prewarm.closure import ALIGNED, with_class
-from triton_doctor.runtime.prewarm.kernel_variants import SOURCE, identify
+from triton_doctor.runtime.prewarm.kernel_variants import LOG, identify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ def _changed(variant: KernelVariant, parts: Mapping[str, Part]) -> KernelVariant
             key = with_class(key, name, "none", "") if part is None else with_class(key, name, "i32", "=1")
         else:
             key = with_class(key, name, kind, ALIGNED if part == "D" else "")
-    return replace(variant, key=key, exact=exact, origin=SOURCE, values=())
+    return replace(variant, key=key, exact=exact, origin=LOG, values=())
 
 
 def _distance(variant: KernelVariant, recorded: Sequence[KernelVariant]) -> int:
