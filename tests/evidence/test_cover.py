@@ -117,6 +117,25 @@ def answer(req_pool_indices: torch.Tensor):
     assert ("n", "") in gaps(found)
 
 
+def test_flag_by_a_counter_of_an_object_has_both_values(tmp_path: Path) -> None:
+    found = cover(
+        tmp_path,
+        """\
+class Server:
+    def __init__(self):
+        self.step = 0
+
+    def answer(self, lengths):
+        x = torch.empty(len(lengths), device="cuda")
+        scale[(1,)](x, x, 16, BLOCK=64, HAS_BIAS=self.step == 0)
+        self.step += 1
+""",
+        serve="import ops\n\nserver = ops.Server()\nfor line in read():\n    server.answer(line)\n",
+    )
+
+    assert told(found) == ["HAS_BIAS False"]
+
+
 def test_of_too_many_combinations_each_new_value_is_added_alone(tmp_path: Path) -> None:
     blocks = [16 * number for number in range(1, 61)]
     launch = (

@@ -139,7 +139,7 @@ class Body:
                     if isinstance(value, ast.Tuple):
                         self._declare(value)
             case ast.AugAssign(target=target, op=op, value=value):
-                self._augment(target, ast.BinOp(target, op, value), node.lineno)
+                self._assign(target, lower(ast.BinOp(target, op, value)), node.lineno)
             case ast.AnnAssign(target=target, value=value):
                 if value is not None and isinstance(target, ast.Name):
                     self._bind(target.id, lower(value), node.lineno, annotation_word(node.annotation))
@@ -239,12 +239,6 @@ class Body:
                 self._stored.append(Stored(base, name, value, self._order, line, self._arms))
             case _:
                 pass
-
-    def _augment(self, target: ast.expr, value: ast.BinOp, line: int) -> None:
-        if isinstance(target, ast.Name):
-            self._bind(target.id, self._lowering.lower(value), line)
-        else:
-            self._lowering.lower(value.right)
 
     def _bind(self, name: str, value: Expr, line: int, annotation: str | None = None) -> None:
         self._flags.forget(name)
