@@ -34,7 +34,7 @@ LIMITS: dict[str, tuple[int, int, int, int]] = {
     "top level": (0, 0, 0, 0),
 }
 PLACEHOLDERS = {"item", "it", "each", "thing", "entry", "elem", "x"}
-MOST_PLACEHOLDERS = 346
+MOST_PLACEHOLDERS = 344
 DIALECT = {"told", "said", "stands", "anew", "tell", "tells", "say", "says", "ask", "asks"}
 # What docstrings of this package may begin with.
 VERBS = set(
