@@ -4,6 +4,8 @@ Comes in: recordings, real or dry, of any ranks. Goes out: entries of Triton's o
 
 - A *variant* is a kernel with one key (`kernel_variants`): what one entry of the cache is for. `closure` adds likely
   variants that the run missed: one more class of an integer that varies, the other alignment, a dtype seen elsewhere.
+- `changed_variants` gives a recorded variant other values, for the source's cover and for a server's log
+  (`logged_variants`).
 - `kernel_lookup` finds the JITFunction of a variant: it imports the module, or runs of a script what its kernel needs
   (`scripts`). A kernel that only exists once some function has run is reported as not found.
 - `launch_stand_ins` makes stand-ins for the launch arguments, which Triton itself binds and specializes. So the key,
